@@ -1,0 +1,204 @@
+/**
+ * Commands on jobs that are there: cancel, resolve, answer, and the ends that executions and timers report.
+ *
+ * Owns: turning each into one turn and its answer. Does not own: submission (door.ts).
+ *
+ * An answer says what was decided; it is given when that, or what it rests on, is acknowledged (T2).
+ */
+
+import type { Failure } from "../../machines/job/events.ts";
+import type { Json } from "../../machines/json.ts";
+import {
+  ConflictError,
+  type HoldfastError,
+  IllegalStateError,
+  NotFoundError,
+  RetryRefusedError,
+  SystemError,
+  toErrorRecord,
+} from "../errors.ts";
+import type { Cell } from "../turn/cell.ts";
+import type { Move, Turn } from "../turn/turn.ts";
+import type { AttemptEnd } from "./execution.ts";
+import type { CancelAnswer } from "./handle.ts";
+import { rerun } from "./recovery.ts";
+import type { World } from "./world.ts";
+
+/** TO-1: a tenth of the timeout, at least 500 ms, at most 30 s. */
+export const graceOf = (timeoutMs: number): number =>
+  Math.min(30_000, Math.max(500, timeoutMs / 10));
+
+export type Resolution =
+  | { readonly kind: "completed"; readonly result: Json }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "retry" };
+
+export class Commands {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Cooperative: a job that has not started is settled at once, a running one finds it at its next look. */
+  cancel(job: string, reason: string, by: string): Promise<CancelAnswer> {
+    return this.#turn(`cancel:${job}`, (turn): CancelAnswer => {
+      const cell = this.#world.cells.task(job)?.job;
+      if (cell === undefined) return { isCancelled: false, decision: "not_found" };
+      if (cell.isFinal) return { isCancelled: false, decision: "ended" };
+      if (!turn.apply(cell, { type: "job.cancelRequested", reason, by }, { reason })) {
+        // It is ending already, by an earlier cancel or by its timeout.
+        return { isCancelled: cell.now.value === "cancelling", decision: "cancelling" };
+      }
+      return { isCancelled: true, decision: cell.isFinal ? "cancelled" : "cancelling" };
+    });
+  }
+
+  /** A person's word on an attempt whose end nobody saw. Rejects with `not_found`, `illegal_state` or `retry_refused`. */
+  async resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
+    const refusal = await this.#turn(`resolve:${job}`, (turn) =>
+      this.#resolve(turn, job, resolution, by, reason),
+    );
+    if (refusal !== null) throw refusal;
+  }
+
+  #resolve(
+    turn: Turn,
+    job: string,
+    resolution: Resolution,
+    by: string,
+    reason: string,
+  ): HoldfastError | null {
+    const cell = this.#world.cells.task(job)?.job;
+    if (cell === undefined) return notFound(job);
+    if (cell.now.value !== "interrupted") return notUnknown(job, cell.now.value);
+    const move: Move = { reason, evidence: { by } };
+    switch (resolution.kind) {
+      case "completed":
+        turn.apply(
+          cell,
+          { type: "job.resolvedCompleted", result: resolution.result, by, reason },
+          move,
+        );
+        return null;
+      case "failed":
+        turn.apply(
+          cell,
+          {
+            type: "job.resolvedFailed",
+            failure: saidFailed(job, resolution.message, by),
+            by,
+            reason,
+          },
+          move,
+        );
+        return null;
+      case "retry":
+        return rerun(turn, cell, `${by} ordered a new attempt: ${reason}`)
+          ? null
+          : retryRefused(job, cell.now.value);
+    }
+  }
+
+  /** An answer to a declared wait. Rejects with `not_found`, or `conflict` when nothing of that name is waited for. */
+  async answer(job: string, name: string, value: Json, by: string): Promise<void> {
+    const refusal = await this.#turn(`answer:${job}`, (turn) => {
+      const cell = this.#world.cells.task(job)?.job;
+      if (cell === undefined) return notFound(job);
+      return turn.apply(cell, { type: "job.answered", name, value, by })
+        ? null
+        : notAwaited(job, name, cell);
+    });
+    if (refusal !== null) throw refusal;
+  }
+
+  /** An attempt ended. One that is not the current one any more, or whose job has settled, changes nothing. */
+  attemptEnded(job: string, attempt: number, end: AttemptEnd): void {
+    const cell = this.#world.cells.task(job)?.job;
+    if (cell === undefined) return;
+    const cause = `end:${job}:${attempt}`;
+    try {
+      this.#world.runTurn(cause, (turn) => {
+        if (end.kind === "failed")
+          turn.apply(cell, { type: "job.failed", attempt, failure: end.failure });
+        else
+          turn.apply(
+            cell,
+            { type: "job.completed", attempt, result: end.result },
+            unaskedMove(end.unasked),
+          );
+      });
+    } catch (error) {
+      // The turn could not take the end as it was (too large beside what else it moves): the job ends by that instead.
+      this.#world.notice({ kind: "fault", where: cause, job, error });
+      const failure = toErrorRecord(error) as Failure; // An error record of ours is a failure.
+      this.#world.runTurn(cause, (turn) =>
+        turn.apply(cell, { type: "job.failed", attempt, failure }),
+      );
+    }
+  }
+
+  /** A timer of a job is due. */
+  timerDue(job: string, timer: string): void {
+    const cell = this.#world.cells.task(job)?.job;
+    if (cell === undefined) return;
+    this.#world.runTurn(`timer:${job}:${timer}`, (turn) => {
+      const { attempt, spec } = cell.now.context;
+      if (timer === "grace") turn.apply(cell, { type: "job.graceEnded", attempt });
+      else
+        turn.apply(cell, {
+          type: "job.timeoutReached",
+          attempt,
+          graceUntil: turn.t + graceOf(spec?.timeoutMs ?? 0),
+        });
+    });
+  }
+
+  #turn<Answer>(cause: string, decide: (turn: Turn) => Answer): Promise<Answer> {
+    return new Promise((resolve) => {
+      this.#world.runTurn(cause, decide, resolve);
+    });
+  }
+}
+
+/** Children that this attempt did not ask for are listed with its end (TREE-6), some of them when they are many. */
+const UNASKED_LISTED_MAX = 100;
+
+function unaskedMove(unasked: readonly string[]): Move {
+  if (unasked.length === 0) return {};
+  return {
+    evidence: {
+      unaskedChildren: unasked.slice(0, UNASKED_LISTED_MAX),
+      unaskedCount: unasked.length,
+    },
+  };
+}
+
+const notFound = (job: string) =>
+  new NotFoundError(`There is no live job ${job}.`, { details: { job } });
+
+const notUnknown = (job: string, state: string) =>
+  new IllegalStateError(
+    `The job ${job} is ${state}; only one whose end nobody saw (interrupted) can be resolved.`,
+    { details: { job, state } },
+  );
+
+const retryRefused = (job: string, state: string) =>
+  new RetryRefusedError(`The job ${job} cannot be run again: it is ${state}.`, {
+    details: { job, state },
+  });
+
+const saidFailed = (job: string, message: string, by: string): Failure =>
+  toErrorRecord(
+    new SystemError(`${by} said that ${job} failed: ${message}`, {
+      details: { component: "job", job, by },
+    }),
+  ) as Failure; // An error record of ours is a failure.
+
+const notAwaited = (job: string, name: string, cell: Cell<"job">) => {
+  const { awaited } = cell.now.context;
+  return new ConflictError(
+    `The job ${job} does not wait for ${JSON.stringify(name)}; it waits for ${awaited.length === 0 ? "nothing" : awaited.join(", ")}.`,
+    { details: { job, name, awaited } },
+  );
+};

@@ -1,0 +1,322 @@
+/**
+ * The door: every submission, from outside or from inside a job.
+ *
+ * Owns: the walls and the soundness checks, joining a job that is there already, the first turn of a job. Does not own: what
+ * a request must look like (submission.ts), when a queued job starts (line.ts).
+ *
+ * A1. A refusal is a handle born failed; nothing of it is journaled, and it is told when everything staged before it is
+ *     acknowledged (T2, ES-10).
+ * A2. The same id and the same content is the same job, live or ended; with other content it is a conflict (DOOR-7).
+ * A3. What the door asks the journal is asked before the turn; the turn looks at memory first, so nothing can slip between.
+ */
+import { invariant } from "../../machines/invariant.ts";
+import type { Dependency, JobSpec } from "../../machines/job/spec.ts";
+import {
+  ConflictError,
+  type HoldfastError,
+  IllegalStateError,
+  InvalidArgumentError,
+  isHoldfastError,
+  NotFoundError,
+  SystemError,
+} from "../errors.ts";
+import { taskScope } from "../journal/subjects.ts";
+import { newTaskCells } from "../turn/cell.ts";
+import { settleDependency } from "../turn/routes.ts";
+import type { Turn } from "../turn/turn.ts";
+import type { JobDefinition } from "./definition.ts";
+import type { ChildRequest, DoerContext } from "./doer-context.ts";
+import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.ts";
+import type { EndedJob } from "./history.ts";
+import {
+  childSubmission,
+  type NamedDependency,
+  rootSubmission,
+  type Submission,
+  type SubmitOptions,
+  withDependencies,
+} from "./submission.ts";
+import type { World } from "./world.ts";
+
+/** What became of a submission. The handle is there in every case; of a refused one it is born failed. */
+export interface Submitted {
+  readonly decision: "submitted" | "joined" | "refused";
+  readonly handle: JobHandle<unknown>;
+  readonly refusal: HoldfastError | null;
+}
+
+const NOTHING_ENDED: ReadonlyMap<string, EndedJob> = new Map();
+
+export class Door {
+  readonly #world: World;
+  readonly #handlePorts: HandlePorts;
+
+  constructor(world: World, handlePorts: HandlePorts) {
+    this.#world = world;
+    this.#handlePorts = handlePorts;
+  }
+
+  /** A root. Resolves when the decision is acknowledged; never rejects for a refusal. */
+  async submit(
+    type: JobDefinition | string,
+    input: unknown,
+    options: SubmitOptions = {},
+  ): Promise<Submitted> {
+    let id = typeof options.id === "string" ? options.id : "(none)";
+    try {
+      const caller = this.#world.ambient.current();
+      if (caller !== null && !caller.isOver && caller.kind !== "doer")
+        throw onlyDoersSubmit(caller.id);
+      const definition = this.#definition(type);
+      const submission = rootSubmission(
+        this.#world.ids,
+        definition,
+        input,
+        options,
+        caller?.type ?? null,
+      );
+      id = submission.spec.id;
+      return await this.#admit(submission);
+    } catch (error) {
+      return this.#refuse(id, id, refusalOf(error));
+    }
+  }
+
+  /** A child of a doer's running attempt. Never rejects for a refusal: the handle is born failed. */
+  async submitChild(parent: DoerContext, request: ChildRequest): Promise<JobHandle<unknown>> {
+    try {
+      return await this.#child(parent, request);
+    } catch (error) {
+      return (await this.#refuse(`${parent.id}/${request.key}`, parent.workflow, refusalOf(error)))
+        .handle;
+    }
+  }
+
+  async #child(parent: DoerContext, request: ChildRequest): Promise<JobHandle<unknown>> {
+    if (this.#world.ambient.current() !== parent) throw notTheParent(parent.id);
+    const definition = this.#definition(request.definition);
+    const { childrenLeft } = this.#world.registry.get(parent.type) ?? {
+      childrenLeft: "cancel" as const,
+    };
+    const submission = childSubmission(this.#world.ids, parent, request, childrenLeft);
+    const known = this.#world.kinship.family(parent.id)?.children.get(request.key);
+    if (known === undefined) return (await this.#admit(submission)).handle;
+    if (known.digest !== submission.spec.digest)
+      throw childConflict(parent.id, request.key, known.id, definition.type);
+    if (this.#world.cells.task(known.id) !== undefined)
+      return this.#join(known.id, parent.workflow);
+    const ended = await this.#world.history.find(known.id, parent.workflow);
+    if (ended === null) throw this.#unreadable(known.id);
+    return this.#endedHandle(ended);
+  }
+
+  /** A handle on a job that is live or has ended; null when there is none. */
+  async find(job: string): Promise<JobHandle<unknown> | null> {
+    const cells = this.#world.cells.task(job);
+    if (cells !== undefined) return this.#join(job, cells.job.workflow);
+    const ended = await this.#world.history.find(job, null);
+    return ended === null ? null : this.#endedHandle(ended);
+  }
+
+  #definition(type: JobDefinition | string): JobDefinition {
+    const name = typeof type === "string" ? type : type.type;
+    const known = this.#world.registry.get(name);
+    if (known !== undefined) return known;
+    const { types } = this.#world.registry;
+    throw new NotFoundError(
+      `No job type ${JSON.stringify(name)} is known here; known are: ${types.length === 0 ? "none" : types.join(", ")}.`,
+      { details: { type: name, known: types } },
+    );
+  }
+
+  /** A3: looks up what memory does not know, again when one of them left memory meanwhile, and decides in one turn. */
+  async #admit(submission: Submission): Promise<Submitted> {
+    const { id } = submission.spec;
+    if (submission.after.some((dependency) => dependency.id === id)) throw cycle(id);
+    const named = submission.isIdChosen
+      ? [{ id, workflow: id }, ...submission.after]
+      : submission.after;
+    if (named.length === 0) return this.#turn(submission, NOTHING_ENDED);
+    const watch = this.#world.history.watch(named.map((each) => each.id));
+    try {
+      for (;;) {
+        const ended = await this.#endedOf(named);
+        if (watch.isStale) watch.isStale = false;
+        else return await this.#turn(submission, ended);
+      }
+    } finally {
+      watch.end();
+    }
+  }
+
+  async #endedOf(named: readonly NamedDependency[]): Promise<ReadonlyMap<string, EndedJob>> {
+    const found = await Promise.all(
+      named.map(({ id, workflow }) =>
+        this.#world.cells.task(id) === undefined ? this.#world.history.find(id, workflow) : null,
+      ),
+    );
+    return new Map(found.flatMap((ended) => (ended === null ? [] : [[ended.spec.id, ended]])));
+  }
+
+  #turn(submission: Submission, ended: ReadonlyMap<string, EndedJob>): Promise<Submitted> {
+    return new Promise((resolve) => {
+      this.#world.runTurn(
+        `submit:${submission.spec.id}`,
+        (turn) => this.#decide(turn, submission, ended),
+        resolve,
+      );
+    });
+  }
+
+  #decide(turn: Turn, submission: Submission, ended: ReadonlyMap<string, EndedJob>): Submitted {
+    const { id, workflow, digest } = submission.spec;
+    const refused = this.#closed(id);
+    if (refused !== null) return this.#refused(id, workflow, refused);
+    const live = this.#world.cells.task(id);
+    const before = ended.get(id);
+    const known = live?.job.now.context.spec ?? before?.spec;
+    if (known !== undefined) {
+      if (known.digest !== digest)
+        return this.#refused(id, workflow, idConflict(known, submission.spec));
+      const handle =
+        live === undefined && before !== undefined
+          ? this.#endedHandle(before)
+          : this.#join(id, workflow);
+      return { decision: "joined", handle, refusal: null };
+    }
+    const dependencies = this.#dependencies(submission, ended);
+    if (!Array.isArray(dependencies)) return this.#refused(id, workflow, dependencies);
+    this.#open(turn, withDependencies(submission, dependencies), ended);
+    return { decision: "submitted", handle: this.#join(id, workflow), refusal: null };
+  }
+
+  #closed(job: string): HoldfastError | null {
+    const { value } = this.#world.cells.dispatcher.now;
+    if (value !== "ready") {
+      return new IllegalStateError(
+        `The job ${job} is refused: the runtime is ${value}, not ready.`,
+        { details: { job, state: value } },
+      );
+    }
+    if (this.#world.journal.isCongested) {
+      return new IllegalStateError(`The job ${job} is refused: the log does not keep up.`, {
+        retry: "backoff",
+        details: { job },
+      });
+    }
+    const finding = this.#world.setAside.get(job);
+    return finding === undefined ? null : setAside(job, finding.position, finding.reason);
+  }
+
+  #dependencies(
+    submission: Submission,
+    ended: ReadonlyMap<string, EndedJob>,
+  ): Dependency[] | HoldfastError {
+    const dependencies: Dependency[] = [];
+    for (const { id } of submission.after) {
+      const workflow = this.#world.cells.task(id)?.job.workflow ?? ended.get(id)?.spec.workflow;
+      if (workflow === undefined) {
+        return new NotFoundError(
+          `The job ${submission.spec.id} depends on ${id}, and there is no such job.`,
+          {
+            details: { job: submission.spec.id, dependency: id },
+          },
+        );
+      }
+      dependencies.push({ id, workflow });
+    }
+    return dependencies;
+  }
+
+  #open(turn: Turn, spec: JobSpec, ended: ReadonlyMap<string, EndedJob>): void {
+    const cells = newTaskCells(
+      spec.id,
+      spec.workflow,
+      `${this.#world.prefix}${taskScope(spec.workflow, spec.id)}`,
+    );
+    turn.create(cells);
+    const isOpen = turn.apply(cells.job, { type: "job.submitted", spec });
+    invariant(isOpen, "Q1: a new job takes its submission", { job: spec.id });
+    for (const { id } of spec.dependencies) {
+      // An end that is staged and not yet acknowledged still has its cell: it is told like one that the journal knows.
+      const outcome = this.#world.cells.task(id)?.job.now.context.outcome ?? ended.get(id)?.outcome;
+      if (outcome !== undefined && outcome !== null) settleDependency(turn, cells.job, id, outcome);
+    }
+  }
+
+  #join(job: string, workflow: string): JobHandle<unknown> {
+    const known = this.#world.handles.get(job);
+    if (known !== undefined) return known;
+    const handle = new JobHandle<unknown>(job, workflow, this.#handlePorts);
+    this.#world.handles.set(job, handle);
+    return handle;
+  }
+
+  #endedHandle({ spec, outcome }: EndedJob): JobHandle<unknown> {
+    const handle = new JobHandle<unknown>(spec.id, spec.workflow, this.#handlePorts);
+    handle.settle(settlementOf(spec.id, outcome));
+    return handle;
+  }
+
+  #refused(job: string, workflow: string, refusal: HoldfastError): Submitted {
+    const handle = new JobHandle<unknown>(job, workflow, this.#handlePorts);
+    handle.settle({ kind: "failed", error: failureOf(job, refusal) });
+    return { decision: "refused", handle, refusal };
+  }
+
+  #refuse(job: string, workflow: string, refusal: HoldfastError): Promise<Submitted> {
+    return new Promise((resolve) =>
+      this.#world.journal.barrier(() => resolve(this.#refused(job, workflow, refusal))),
+    );
+  }
+
+  #unreadable(job: string): HoldfastError {
+    const finding = this.#world.setAside.get(job);
+    return finding === undefined
+      ? new SystemError(`The journal has no end of the job ${job}, which is not live.`, {
+          details: { component: "journal", job },
+        })
+      : setAside(job, finding.position, finding.reason);
+  }
+}
+
+/** A refusal is a coded error; anything else is a defect that happened while deciding, and is told as one. */
+const refusalOf = (error: unknown): HoldfastError =>
+  isHoldfastError(error)
+    ? error
+    : new SystemError("The submission failed on a defect.", {
+        cause: error,
+        details: { component: "runtime" },
+      });
+
+const onlyDoersSubmit = (job: string) =>
+  new SystemError(`The job ${job} is a tool: only a doer submits from inside a job.`, {
+    details: { component: "job", job },
+  });
+
+const notTheParent = (job: string) =>
+  new SystemError(`The job ${job} can be named as parent only from its own code.`, {
+    details: { component: "job", job },
+  });
+
+const cycle = (id: string) =>
+  new InvalidArgumentError(`The dependencies close a cycle: ${id} → ${id}.`, {
+    details: { cycle: [id, id] },
+  });
+
+const setAside = (job: string, position: number, reason: string) =>
+  new IllegalStateError(`The job ${job} is set aside: at position ${position}, ${reason}.`, {
+    details: { job, position, reason },
+  });
+
+const idConflict = (known: JobSpec, asked: { id: string; type: string }) =>
+  new ConflictError(
+    `The id ${asked.id} belongs to a job of type ${known.type} with other content than this one of type ${asked.type}.`,
+    { details: { id: asked.id, knownType: known.type, askedType: asked.type } },
+  );
+
+const childConflict = (parent: string, key: string, known: string, type: string) =>
+  new ConflictError(
+    `The key ${key} under ${parent} belongs to the child ${known}, whose type or input differs from what is asked now (${type}).`,
+    { details: { parent, key, known, type } },
+  );

@@ -1,0 +1,138 @@
+/**
+ * The handle: a caller's hold on one job.
+ *
+ * Owns: waiting for the end, and how the end is told to a caller. Does not own: the job.
+ *
+ * H1. A handle settles once, last of all: who is woken by it finds the job finished (ATT-7).
+ * H2. Whatever the failure, `result()` rejects with `job_failed`, and its `cause` is the failure itself.
+ * H3. A job of which nobody knows the end leaves its handle pending (WAIT-5).
+ */
+import type { JobOutcome } from "../../machines/job/chart.ts";
+import type { Json } from "../../machines/json.ts";
+import {
+  type ErrorRecord,
+  fromErrorRecord,
+  type HoldfastError,
+  JobCancelledError,
+  JobFailedError,
+  JobTimeoutError,
+  WaitTimeoutError,
+} from "../errors.ts";
+import type { Clock } from "../ports/clock.ts";
+
+export interface CancelAnswer {
+  /** Whether the job was found queued or running. */
+  readonly isCancelled: boolean;
+  readonly decision: "cancelled" | "cancelling" | "ended" | "not_found";
+}
+
+export interface HandlePorts {
+  readonly clock: Clock;
+  readonly cancel: (job: string, reason: string) => Promise<CancelAnswer>;
+}
+
+export type Settlement =
+  | { readonly kind: "completed"; readonly result: Json }
+  | { readonly kind: "failed"; readonly error: JobFailedError };
+
+export class JobHandle<Result = Json> {
+  readonly id: string;
+  readonly workflow: string;
+  readonly #ports: HandlePorts;
+  #settlement: Settlement | null = null;
+  #waiters: ((settlement: Settlement) => void)[] = [];
+
+  constructor(id: string, workflow: string, ports: HandlePorts) {
+    this.id = id;
+    this.workflow = workflow;
+    this.#ports = ports;
+  }
+
+  /** Null while the job is live. */
+  get settlement(): Settlement | null {
+    return this.#settlement;
+  }
+
+  /**
+   * The job's result. Rejects with JobFailedError when it ends in any other way, and with WaitTimeoutError when `timeoutMs`
+   * (> 0; default: none) passes first; the job goes on then.
+   */
+  async result(options: { readonly timeoutMs?: number } = {}): Promise<Result> {
+    const settlement = this.#settlement ?? (await this.#wait(options.timeoutMs));
+    if (settlement.kind === "failed") throw settlement.error;
+    return settlement.result as Result; // The definition's output schema parsed it before it was journaled.
+  }
+
+  /** Asks the job to end (cooperatively when it runs). */
+  cancel(reason = "cancelled by its submitter"): Promise<CancelAnswer> {
+    return this.#ports.cancel(this.id, reason);
+  }
+
+  /** The runtime's word, once (H1). */
+  settle(settlement: Settlement): void {
+    if (this.#settlement !== null) return;
+    this.#settlement = settlement;
+    for (const waiter of this.#waiters) waiter(settlement);
+    this.#waiters = [];
+  }
+
+  #wait(timeoutMs: number | undefined): Promise<Settlement> {
+    return new Promise((resolve, reject) => {
+      if (timeoutMs === undefined) {
+        this.#waiters.push(resolve);
+        return;
+      }
+      const waiter = (settlement: Settlement) => {
+        timer.cancel();
+        resolve(settlement);
+      };
+      const timer = this.#ports.clock.wakeIn(timeoutMs, () => {
+        this.#waiters = this.#waiters.filter((each) => each !== waiter);
+        reject(waitTimeout(this.id, timeoutMs));
+      });
+      this.#waiters.push(waiter);
+    });
+  }
+}
+
+const waitTimeout = (job: string, timeoutMs: number) =>
+  new WaitTimeoutError(`The job ${job} has not ended within ${timeoutMs} ms; it goes on.`, {
+    details: { job, timeoutMs },
+  });
+
+/** How an end is told to callers (H2). */
+export function settlementOf(job: string, outcome: JobOutcome): Settlement {
+  if (outcome.kind === "completed") return outcome;
+  return { kind: "failed", error: failureOf(job, causeOf(job, outcome)) };
+}
+
+export const failureOf = (job: string, cause: HoldfastError): JobFailedError =>
+  new JobFailedError(`The job ${job} did not complete: ${cause.message}`, {
+    cause,
+    details: { job, code: cause.code },
+  });
+
+function causeOf(job: string, outcome: Exclude<JobOutcome, { kind: "completed" }>): HoldfastError {
+  const own =
+    outcome.failure === undefined ? undefined : fromErrorRecord(outcome.failure as ErrorRecord); // Made by toErrorRecord.
+  switch (outcome.kind) {
+    case "failed":
+      return own ?? new JobFailedError(`The job ${job} failed.`, { details: { job } });
+    case "cancelled":
+      return new JobCancelledError(
+        `The job ${job} was cancelled by ${outcome.by}: ${outcome.reason}.`,
+        {
+          details: { job, by: outcome.by, reason: outcome.reason },
+          ...(own === undefined ? {} : { cause: own }),
+        },
+      );
+    case "timed_out":
+      return new JobTimeoutError(
+        `The job ${job} ran past its timeout${outcome.isLeaked ? ", and its code has not returned" : ""}.`,
+        {
+          details: { job, isLeaked: outcome.isLeaked },
+          ...(own === undefined ? {} : { cause: own }),
+        },
+      );
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * History: jobs that have left memory, answered from the journal.
+ *
+ * Owns: finding an ended job's spec and outcome by its scope. Does not own: live jobs.
+ *
+ * A look-up takes time, and meanwhile a job may be submitted, end, and leave memory: `watch` tells whether one did.
+ */
+import { invariant } from "../../machines/invariant.ts";
+import { type JobContext, type JobOutcome, jobChart } from "../../machines/job/chart.ts";
+import type { JobSpec } from "../../machines/job/spec.ts";
+import type { Transition } from "../journal/codec.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { ReadRecord } from "../journal/reader.ts";
+import { encodeToken, parseTaskScope, taskScope } from "../journal/subjects.ts";
+import { actorName } from "../turn/charts.ts";
+
+export interface EndedJob {
+  readonly spec: JobSpec;
+  readonly outcome: JobOutcome;
+}
+
+export class History {
+  readonly #journal: Journal;
+  readonly #prefix: string;
+  readonly #watches = new Set<{ readonly jobs: readonly string[]; isStale: boolean }>();
+
+  /** `prefix` is the partition's subject prefix, with its last dot. */
+  constructor(journal: Journal, prefix: string) {
+    this.#journal = journal;
+    this.#prefix = prefix;
+  }
+
+  /** The job has left memory. */
+  left(job: string): void {
+    for (const watch of this.#watches) if (watch.jobs.includes(job)) watch.isStale = true;
+  }
+
+  /** Watches jobs while they are looked up: what was found is out of date when one of them has left memory since. */
+  watch(jobs: readonly string[]): { isStale: boolean; end(): void } {
+    const watch = { jobs, isStale: false, end: () => void this.#watches.delete(watch) };
+    this.#watches.add(watch);
+    return watch;
+  }
+
+  /** Null: no such job has ended. `workflow` null: in whatever workflow. */
+  async find(job: string, workflow: string | null): Promise<EndedJob | null> {
+    const subject =
+      workflow === null
+        ? await this.#journal.lastSubject(`${this.#prefix}task.*.${encodeToken(job)}`)
+        : `${this.#prefix}${taskScope(workflow, job)}`;
+    if (subject === null) return null;
+    const records: ReadRecord[] = [];
+    await this.#journal.readScopes([subject], (record) => records.push(record));
+    return endedJob(job, records);
+  }
+
+  /** Every valid record of a workflow, in order. */
+  async recordsOf(workflow: string): Promise<ReadRecord[]> {
+    const records: ReadRecord[] = [];
+    await this.#journal.readScopes([`${this.#prefix}task.${encodeToken(workflow)}.>`], (record) =>
+      records.push(record),
+    );
+    return records;
+  }
+
+  /** Every valid record of one job, in order; empty when there is none. */
+  async recordsOfJob(job: string): Promise<ReadRecord[]> {
+    const subject = await this.#journal.lastSubject(`${this.#prefix}task.*.${encodeToken(job)}`);
+    const records: ReadRecord[] = [];
+    if (subject !== null)
+      await this.#journal.readScopes([subject], (record) => records.push(record));
+    return records;
+  }
+
+  /** The workflow that a job belongs to, by the journal; null when it has no record. */
+  async workflowOf(job: string): Promise<string | null> {
+    const subject = await this.#journal.lastSubject(`${this.#prefix}task.*.${encodeToken(job)}`);
+    return subject === null
+      ? null
+      : (parseTaskScope(subject.slice(this.#prefix.length))?.workflow ?? null);
+  }
+}
+
+/** Folds a job's records; null when it has not ended by them. */
+function endedJob(job: string, records: readonly ReadRecord[]): EndedJob | null {
+  const name = actorName("job", job);
+  const transitions = records.flatMap(({ body }) =>
+    body.transitions.filter(({ actor }) => actor === name),
+  );
+  const last = transitions.at(-1);
+  if (last === undefined || !jobChart.engine.has(last.to) || !jobChart.engine.isFinal(last.to))
+    return null;
+  const { spec, outcome } = contextAfter(transitions);
+  invariant(spec !== null && outcome !== null, "Q2: an ended job has a spec and an outcome", {
+    job,
+  });
+  return { spec, outcome };
+}
+
+function contextAfter(transitions: readonly Transition[]): JobContext {
+  let state = jobChart.engine.initial();
+  for (const { event, v } of transitions) {
+    const step = jobChart.engine.step(state, jobChart.parseEvent(jobChart.upcast(event, v ?? 1)));
+    if (step !== null) state = step.state;
+  }
+  return state.context;
+}

@@ -1,0 +1,57 @@
+/**
+ * Values as JSON: what crosses into the journal.
+ *
+ * Owns: making a value JSON or saying where it is not, its size, its canonical text. Does not own: schemas.
+ *
+ * A job gets the same value on every attempt: what was parsed at the door is turned into JSON and back before anything
+ * runs, so that a first attempt cannot see a Date where a second one sees a string.
+ */
+import type { Json } from "../../machines/json.ts";
+import { InvalidArgumentError } from "../errors.ts";
+
+/** Largest input or result, bytes of JSON. Larger data go by reference: a path, a URL, a key. */
+export const VALUE_BYTES_MAX = 128 * 1024;
+
+const encoder = new TextEncoder();
+
+/** Longest value whose UTF-8 cannot exceed the limit, so that most are not measured byte by byte. */
+const SURELY_FITS = Math.floor(VALUE_BYTES_MAX / 3);
+
+/** The value as JSON. `undefined` is null. Errors: InvalidArgumentError, naming `what`, its size and the limit. */
+export function toJson(value: unknown, what: string): Json {
+  if (value === undefined || value === null) return null;
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw new InvalidArgumentError(`It is not JSON: ${what}.`, { details: { what }, cause: error });
+  }
+  if (text === undefined)
+    throw new InvalidArgumentError(`It is not JSON: ${what} is a ${typeof value}.`, {
+      details: { what },
+    });
+  const bytes = text.length <= SURELY_FITS ? 0 : encoder.encode(text).length;
+  if (bytes > VALUE_BYTES_MAX) {
+    throw new InvalidArgumentError(
+      `Too large: ${what} takes ${bytes} bytes of JSON, at most ${VALUE_BYTES_MAX} are allowed. Hand it over by reference.`,
+      { details: { what, bytes, bytesMax: VALUE_BYTES_MAX } },
+    );
+  }
+  return freeze(JSON.parse(text));
+}
+
+function freeze(value: Json): Json {
+  if (typeof value !== "object" || value === null) return value;
+  for (const item of Object.values(value)) freeze(item);
+  return Object.freeze(value);
+}
+
+/** The same text for the same value, whatever the order of its keys. */
+export function canonicalJson(value: Json): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const members = Object.entries(value as Readonly<Record<string, Json>>) // Not an array, so an object.
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`);
+  return `{${members.join(",")}}`;
+}

@@ -1,0 +1,516 @@
+/**
+ * The runtime: one owner of one partition, from taking it to letting it go.
+ *
+ * Owns: putting the parts together, their order of starting and stopping, what happens when a group is acknowledged. Does
+ * not own: any decision about a job; each part's header says which it takes.
+ *
+ * N1. Nothing is submitted before recovery has staged its decisions, nothing after a stop has begun.
+ * N2. When the journal ends (fenced, or the log lost what it had acknowledged) the runtime is over at once: memory that ran
+ *     ahead of the log is never undone, it is left behind.
+ */
+import type { z } from "zod";
+import type { ChartEvent } from "../../machines/engine/chart.ts";
+import { invariant } from "../../machines/invariant.ts";
+import type { JobOutcome } from "../../machines/job/chart.ts";
+import type { Json } from "../../machines/json.ts";
+import { type HoldfastError, SystemError } from "../errors.ts";
+import type { Durability } from "../journal/codec.ts";
+import { Journal, type JournalNotice } from "../journal/journal.ts";
+import type { Log } from "../journal/log.ts";
+import type { ReadRecord } from "../journal/reader.ts";
+import { Redactor } from "../journal/redaction.ts";
+import { DISPATCHER_SCOPE } from "../journal/subjects.ts";
+import type { Ambient } from "../ports/ambient.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ids } from "../ports/ids.ts";
+import { type Cell, CellStore } from "../turn/cell.ts";
+import { type EffectPorts, runEffect } from "../turn/effects.ts";
+import { tell } from "../turn/routes.ts";
+import { Timers } from "../turn/timers.ts";
+import {
+  type Committed,
+  type ReleasedEffect,
+  runTurn,
+  type Turn,
+  type TurnPorts,
+} from "../turn/turn.ts";
+import { Commands, type Resolution } from "./commands.ts";
+import type { ToolContext } from "./context.ts";
+import { type JobDefinition, Registry } from "./definition.ts";
+import { DoerCalls } from "./doer-calls.ts";
+import { Door, type Submitted } from "./door.ts";
+import { Executions } from "./execution.ts";
+import { BootFold, type Finding } from "./fold.ts";
+import { type CancelAnswer, type JobHandle, settlementOf } from "./handle.ts";
+import { History } from "./history.ts";
+import { Kinship } from "./kinship.ts";
+import { startQueued } from "./line.ts";
+import { recover } from "./recovery.ts";
+import type { SubmitOptions } from "./submission.ts";
+import type { Notice, World } from "./world.ts";
+
+/** CAN-4: how long a shutdown waits for running jobs when nothing else is said, ms. */
+export const SHUTDOWN_WAIT_MS_DEFAULT = 30_000;
+
+export interface RuntimeOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ambient: Ambient<ToolContext>;
+  readonly definitions: readonly JobDefinition[];
+  /** Subject prefix of the partition, with its last dot: `hf.<namespace>.evt.<partition>.<generation>.` */
+  readonly prefix: string;
+  /** A name for people: host and process. */
+  readonly owner: string;
+  readonly durability: Durability;
+  /** Values that must not be journaled. */
+  readonly secrets?: readonly string[];
+  readonly onNotice?: (notice: Notice) => void;
+}
+
+export interface Health {
+  /** recovering, ready, stopping, fenced. */
+  readonly state: string;
+  readonly journal: string;
+  readonly durability: Durability;
+  readonly owner: string;
+  readonly fence: number;
+  readonly acknowledged: number;
+  readonly pendingMessages: number;
+  readonly liveJobs: number;
+  readonly runningJobs: number;
+  readonly leakedJobs: number;
+  readonly setAside: readonly ({ readonly job: string } & Finding)[];
+  readonly types: readonly string[];
+}
+
+export class Runtime {
+  readonly #options: RuntimeOptions;
+  readonly #world: World;
+  readonly #door: Door;
+  readonly #commands: Commands;
+  readonly #calls: DoerCalls;
+  readonly #executions: Executions;
+  readonly #effectPorts: EffectPorts;
+  readonly #turnPorts: TurnPorts;
+  /** Results that live dependents will ask for, by dependent and dependency. */
+  readonly #outcomes = new Map<string, Map<string, JobOutcome>>();
+  readonly #idle: (() => void)[] = [];
+  #ended: HoldfastError | null = null;
+
+  private constructor(
+    options: RuntimeOptions,
+    journal: Journal,
+    cells: CellStore,
+    kinship: Kinship,
+    fold: BootFold,
+  ) {
+    const { clock, ids, ambient, prefix, owner } = options;
+    this.#options = options;
+    const registry = new Registry();
+    for (const definition of options.definitions) registry.add(definition);
+    const redactor = new Redactor();
+    for (const secret of options.secrets ?? []) redactor.register(secret);
+    this.#world = {
+      clock,
+      ids,
+      ambient,
+      registry,
+      journal,
+      history: new History(journal, prefix),
+      cells,
+      kinship,
+      timers: new Timers(
+        clock,
+        () => journal.now(),
+        (job, timer) => this.#commands.timerDue(job, timer),
+      ),
+      handles: new Map(),
+      setAside: fold.setAside,
+      prefix,
+      owner,
+      runTurn: (cause, decide, answered) => runTurn(this.#turnPorts, cause, decide, answered),
+      notice: (notice) => options.onNotice?.(notice),
+    };
+    this.#commands = new Commands(this.#world);
+    this.#door = new Door(this.#world, {
+      clock,
+      cancel: (job, reason) => this.#commands.cancel(job, reason, "submitter"),
+    });
+    this.#calls = new DoerCalls(this.#world, this.#door);
+    this.#executions = this.#newExecutions();
+    this.#effectPorts = this.#newEffectPorts();
+    const routePorts = {
+      cells,
+      kinship,
+      startQueued: (turn: Turn, job: Cell<"job">) => startQueued(this.#world, turn, job),
+      runTurn: this.#world.runTurn,
+    };
+    this.#turnPorts = {
+      journal,
+      clock,
+      redactor,
+      cells,
+      tell: (turn, cell, effect) => tell(routePorts, turn, cell, effect),
+      commit: (moves) => this.#commit(moves),
+      release: (effects) => this.#release(effects),
+    };
+  }
+
+  /**
+   * Takes the partition, folds the log, recovers, and is ready.
+   * Errors: JournalError when the store is away or the log must not be read on; FencedError when another owner came.
+   */
+  static async start(options: RuntimeOptions): Promise<Runtime> {
+    const { log, clock, ids, owner, durability, prefix, onNotice } = options;
+    const fenceSubject = `${prefix}${DISPATCHER_SCOPE}`;
+    const cells = new CellStore(fenceSubject);
+    const kinship = new Kinship();
+    const fold = new BootFold(cells, kinship, prefix);
+    let runtime: Runtime | null = null;
+    const journal = await Journal.take(
+      {
+        log,
+        clock,
+        ids,
+        owner,
+        durability,
+        fenceSubject,
+        onEnd: (error) => runtime?.end(error),
+        onNotice: (notice) => {
+          onNotice?.(notice);
+          runtime?.noticed(notice);
+        },
+      },
+      fold,
+    );
+    fold.finish();
+    journal.open(fold.lastMoment);
+    runtime = new Runtime(options, journal, cells, kinship, fold);
+    await runtime.#recover(fold);
+    return runtime;
+  }
+
+  async #recover(fold: BootFold): Promise<void> {
+    const { journal, clock, cells, owner, runTurn: turn, notice } = this.#world;
+    for (const finding of fold.findings) notice({ kind: "found", finding });
+    turn("take", (next) => {
+      const closed = [...journal.epochs.untold];
+      const boot = { id: clock.bootId, uptimeMs: Math.round(clock.uptimeMs()) };
+      next.apply(cells.dispatcher, {
+        type: "dispatcher.taken",
+        fence: journal.fencePosition,
+        owner,
+        boot,
+        closed,
+      });
+      journal.epochs.told(closed);
+      // Ready before the decisions, so that what they queue may start; nobody can submit before `start` resolves.
+      next.apply(cells.dispatcher, { type: "dispatcher.recovered", liveJobs: cells.size });
+    });
+    const liveJobs = cells.size;
+    const interrupted = await recover(this.#world);
+    await this.#acknowledged();
+    notice({ kind: "recovered", liveJobs, interrupted, transitions: fold.transitionCount });
+  }
+
+  /**
+   * Submits a root. Resolves when the decision is acknowledged, with a handle in every case: a refused submission's is born
+   * failed, and its `result()` rejects with the refusal as cause.
+   */
+  async submit<Input extends z.ZodType, Output extends z.ZodType>(
+    definition: JobDefinition<Input, Output>,
+    input: z.input<Input>,
+    options: SubmitOptions = {},
+  ): Promise<JobHandle<z.output<Output>>> {
+    const { handle } = await this.#door.submit(definition, input, options);
+    return handle as JobHandle<z.output<Output>>; // The definition's schema parsed what the journal keeps.
+  }
+
+  /** Submits a root by the name of its type, and says what was decided: for commands that come as data. */
+  submitByType(type: string, input: unknown, options: SubmitOptions = {}): Promise<Submitted> {
+    return this.#door.submit(type, input, options);
+  }
+
+  /** A handle on a job that is live or has ended; null when there is none. */
+  find(job: string): Promise<JobHandle<unknown> | null> {
+    return this.#door.find(job);
+  }
+
+  cancel(job: string, reason: string, by: string): Promise<CancelAnswer> {
+    return this.#commands.cancel(job, reason, by);
+  }
+
+  /** A person's word on a job whose last attempt nobody saw end. */
+  resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
+    return this.#commands.resolve(job, resolution, by, reason);
+  }
+
+  answer(job: string, name: string, value: Json, by: string): Promise<void> {
+    return this.#commands.answer(job, name, value, by);
+  }
+
+  /** Acknowledged records of a workflow, in order: what its tree, its trajectory and its records are folded from. */
+  recordsOf(workflow: string): Promise<readonly ReadRecord[]> {
+    return this.#world.history.recordsOf(workflow);
+  }
+
+  /** Acknowledged records of one job, in order; empty when there is none. */
+  recordsOfJob(job: string): Promise<readonly ReadRecord[]> {
+    return this.#world.history.recordsOfJob(job);
+  }
+
+  workflowOf(job: string): Promise<string | null> {
+    return this.#world.history.workflowOf(job);
+  }
+
+  /** The context of the job that the calling code runs in; null outside any (CTX-6). */
+  currentJob(): ToolContext | null {
+    const context = this.#world.ambient.current();
+    return context === null || context.isOver ? null : context;
+  }
+
+  health(): Health {
+    const { cells, journal, owner, setAside, registry } = this.#world;
+    return {
+      state: cells.dispatcher.state.value,
+      journal: journal.state,
+      durability: this.#options.durability,
+      owner,
+      fence: journal.fencePosition,
+      acknowledged: journal.acknowledgedPosition,
+      pendingMessages: journal.pendingCount,
+      liveJobs: cells.size,
+      runningJobs: this.#executions.runningCount,
+      leakedJobs: this.#executions.leakedCount,
+      setAside: [...setAside].map(([job, finding]) => ({ job, ...finding })),
+      types: registry.types,
+    };
+  }
+
+  /** Why the runtime is over by itself, or null. */
+  get ended(): HoldfastError | null {
+    return this.#ended;
+  }
+
+  /**
+   * Lets the partition go and settles nothing: what is queued or waiting comes back at the next start, and code that still
+   * runs after `waitMs` (default 0) is interrupted, as its class says (CAN-7).
+   */
+  async detach(options: { readonly waitMs?: number } = {}): Promise<void> {
+    this.#stopTaking("detach");
+    await this.#untilIdle(options.waitMs ?? 0);
+    await this.#close();
+  }
+
+  /**
+   * Ends all in-process work: settles what has not started, waits `waitMs` (0: 30 s, the default) for running jobs, cancels
+   * and gives up the rest (CAN-4).
+   */
+  async shutdown(options: { readonly waitMs?: number } = {}): Promise<void> {
+    this.#stopTaking("shutdown");
+    this.#cancelAll((state) => state === "waiting" || state === "queued" || state === "blocked");
+    await this.#untilIdle(
+      options.waitMs === undefined || options.waitMs === 0
+        ? SHUTDOWN_WAIT_MS_DEFAULT
+        : options.waitMs,
+    );
+    this.#cancelAll((state) => state === "running");
+    await this.#untilIdle(GIVE_UP_WAIT_MS);
+    await this.#close();
+  }
+
+  #stopTaking(mode: "detach" | "shutdown"): void {
+    const { cells, runTurn: turn } = this.#world;
+    if (this.#ended === null)
+      turn(mode, (next) => next.apply(cells.dispatcher, { type: "dispatcher.stopping", mode }));
+  }
+
+  #cancelAll(which: (state: string) => boolean): void {
+    const jobs = [...this.#world.cells.tasks()]
+      .map(({ job }) => job)
+      .filter(({ now }) => which(now.value));
+    for (const job of jobs) {
+      this.#world.runTurn("shutdown", (turn) =>
+        turn.apply(job, {
+          type: "job.cancelRequested",
+          reason: "the runtime shuts down",
+          by: "runtime",
+        }),
+      );
+    }
+  }
+
+  async #untilIdle(waitMs: number): Promise<void> {
+    if (this.#executions.runningCount === 0 || waitMs === 0 || this.#ended !== null) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#world.clock.wakeIn(waitMs, resolve);
+      this.#idle.push(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  async #close(): Promise<void> {
+    this.#world.timers.stop();
+    await this.#world.journal.drained();
+    await this.#world.journal.close();
+  }
+
+  /** The journal's word: it is over. */
+  end(error: HoldfastError): void {
+    this.#ended = error;
+    const { cells, timers, notice } = this.#world;
+    timers.stop();
+    const step = cells.dispatcher.chart.engine.step(cells.dispatcher.state, fencedEvent(error));
+    if (error.code === "fenced" && step !== null) cells.dispatcher.state = step.state; // D2: in memory alone.
+    this.#wakeIdle();
+    notice({ kind: "ended", error });
+  }
+
+  /** The journal fenced again: readers of single subjects have to be told up to where the epoch before is valid. */
+  noticed(notice: JournalNotice): void {
+    if (notice.kind !== "resynced") return;
+    const { cells, journal, runTurn: turn } = this.#world;
+    turn("resync", (next) => {
+      const closed = [...journal.epochs.untold];
+      next.apply(cells.dispatcher, {
+        type: "dispatcher.resynced",
+        fence: notice.fencePosition,
+        closed,
+      });
+      journal.epochs.told(closed);
+    });
+  }
+
+  #acknowledged(): Promise<void> {
+    return new Promise((resolve) => this.#world.journal.barrier(resolve));
+  }
+
+  /** Indexes that follow from the transitions, and results that dependents will ask for. */
+  #commit(moves: readonly Committed[]): void {
+    const { kinship } = this.#world;
+    for (const { cell, event } of moves) {
+      if (cell.kind !== "job") continue;
+      if (cell.isFinal)
+        this.#jobEnded(cell as Cell<"job">); // Its kind was just looked at.
+      else kinship.moved(cell.id, event);
+    }
+  }
+
+  #jobEnded(job: Cell<"job">): void {
+    const { kinship } = this.#world;
+    const { spec, outcome } = job.now.context;
+    this.#outcomes.delete(job.id);
+    for (const dependent of kinship.dependents(job.id) ?? [])
+      this.#keepOutcome(dependent, job.id, outcome);
+    kinship.ended(job.id, spec?.dependencies ?? []);
+  }
+
+  #keepOutcome(dependent: string, dependency: string, outcome: JobOutcome | null): void {
+    if (outcome === null) return;
+    const kept = this.#outcomes.get(dependent) ?? new Map<string, JobOutcome>();
+    this.#outcomes.set(dependent, kept.set(dependency, outcome));
+  }
+
+  #release(effects: readonly ReleasedEffect[]): void {
+    for (const effect of effects) {
+      try {
+        runEffect(this.#effectPorts, effect);
+      } catch (error) {
+        this.#world.notice({ kind: "fault", where: effect.type, job: effect.cell.id, error });
+      }
+    }
+  }
+
+  #newExecutions(): Executions {
+    const { registry, ambient, history, journal, kinship, notice } = this.#world;
+    return new Executions({
+      registry,
+      ambient,
+      doer: this.#calls,
+      now: () => journal.now(),
+      outcomeOf: async (dependency, dependent) => {
+        const kept = this.#outcomes.get(dependent)?.get(dependency.id);
+        if (kept !== undefined) return kept;
+        const ended = await history.find(dependency.id, dependency.workflow);
+        if (ended !== null) return ended.outcome;
+        throw new SystemError(
+          `The journal has no end of ${dependency.id}, which ${dependent} depends on.`,
+          {
+            details: { component: "journal", dependency: dependency.id, dependent },
+          },
+        );
+      },
+      ended: (job, attempt, end) => {
+        this.#commands.attemptEnded(job, attempt, end);
+        if (this.#executions.runningCount === 0) this.#wakeIdle();
+      },
+      complain: (job, error) => notice({ kind: "fault", where: "a callback of a job", job, error }),
+      unaskedKeys: (job, asked) => {
+        const children = kinship.family(job)?.children;
+        return children === undefined ? [] : [...children.keys()].filter((key) => !asked.has(key));
+      },
+    });
+  }
+
+  #newEffectPorts(): EffectPorts {
+    return {
+      start: (job) => this.#executions.start(job),
+      armTimer: (job, timer, dueAt) => this.#world.timers.arm(job, timer, dueAt),
+      signal: (job, reason, isTimeout) => {
+        this.#executions.signal(job.id, reason, isTimeout);
+        this.#cancelChildren(job.id, `its parent ${job.id} ends: ${reason}`);
+      },
+      giveUp: (job) => this.#executions.giveUp(job),
+      answer: (job, name, value) => this.#calls.answered(job, name, value as Json), // The chart's event carries JSON.
+      settle: (job) => this.#settle(job),
+    };
+  }
+
+  /** The end is acknowledged: the job leaves memory, and last of all whoever waits for it is told (H1). */
+  #settle(job: Cell<"job">): void {
+    const { outcome } = job.now.context;
+    const { cells, handles, history, kinship, timers } = this.#world;
+    invariant(outcome !== null, "Q2: an ended job has an outcome", { job: job.id });
+    timers.disarm(job.id, "timeout");
+    timers.disarm(job.id, "grace");
+    this.#cancelChildren(job.id, `its parent ${job.id} has ended`);
+    this.#calls.forget(job.id);
+    cells.remove(job.id);
+    kinship.dissolve(job.id);
+    history.left(job.id);
+    const handle = handles.get(job.id);
+    if (handle === undefined) return;
+    handles.delete(job.id);
+    handle.settle(settlementOf(job.id, outcome));
+  }
+
+  #cancelChildren(parent: string, reason: string): void {
+    const { kinship, cells, runTurn: turn } = this.#world;
+    for (const child of [...(kinship.family(parent)?.live ?? [])]) {
+      const job = cells.task(child)?.job;
+      if (job?.now.context.spec?.whenParentEnds !== "cancel") continue;
+      turn(`parent:${parent}`, (next) =>
+        next.apply(job, { type: "job.cancelRequested", reason, by: "runtime" }),
+      );
+    }
+  }
+
+  #wakeIdle(): void {
+    for (const wake of this.#idle.splice(0)) wake();
+  }
+}
+
+/** After a shutdown's wait: how long cancelled jobs get to return before they are left behind, ms. */
+const GIVE_UP_WAIT_MS = 5_000;
+
+const fencedEvent = (error: HoldfastError): ChartEvent => {
+  const { position } = error.details;
+  const event = {
+    type: "dispatcher.fenced",
+    position: typeof position === "number" ? position : 0,
+  };
+  return event;
+};

@@ -1,0 +1,203 @@
+/**
+ * Submissions: what a caller asks for, as a spec.
+ *
+ * Owns: checking a request against its definition, minting and checking ids, the spec that is journaled. Everything here is
+ * synchronous and needs nothing but the request. Does not own: the walls that need state (door.ts).
+ */
+
+import {
+  type Dependency,
+  type JobSpec,
+  META_CALLER,
+  META_ITERATION,
+} from "../../machines/job/spec.ts";
+import type { Json } from "../../machines/json.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { faultOfId } from "../journal/subjects.ts";
+import type { Ids } from "../ports/ids.ts";
+import type { JobDefinition } from "./definition.ts";
+import type { ChildRequest, DoerContext } from "./doer-context.ts";
+import { faultsOf } from "./execution.ts";
+import { JobHandle } from "./handle.ts";
+import { canonicalJson, toJson } from "./json-value.ts";
+
+/** Dependencies of one job. */
+export const DEPENDENCIES_MAX = 1_000;
+/** Members of a caller's metadata, and the bytes of JSON they take together. */
+const METADATA_BYTES_MAX = 8_192;
+
+export interface SubmitOptions {
+  /** Chosen by the caller: submitting it again is the same job (DOOR-7). Default: minted. At most 200 bytes of UTF-8. */
+  readonly id?: string;
+  /** Whose job it is; not blank. Default: `local`. */
+  readonly user?: string;
+  /** Jobs that must have ended first. */
+  readonly after?: readonly (JobHandle<unknown> | string)[];
+  /** Whether it runs although one of them failed. Default: false. */
+  readonly toleratesFailures?: boolean;
+  /** Per attempt, ms, > 0; null: none. Default: its definition's. */
+  readonly timeoutMs?: number | null;
+  readonly metadata?: Readonly<Record<string, Json>>;
+}
+
+/** A dependency as it was named: by a handle that knows its workflow, or by an id alone. */
+export interface NamedDependency {
+  readonly id: string;
+  readonly workflow: string | null;
+}
+
+/** A spec but for what only state can tell: where its dependencies stand. */
+export interface Submission {
+  readonly spec: Omit<JobSpec, "dependencies">;
+  readonly after: readonly NamedDependency[];
+  /** Whether somebody else may know the id: then the journal is asked for it too. */
+  readonly isIdChosen: boolean;
+}
+
+export function rootSubmission(
+  ids: Ids,
+  definition: JobDefinition,
+  input: unknown,
+  options: SubmitOptions,
+  caller: string | null,
+): Submission {
+  const id = options.id ?? `${definition.idPrefix}-${ids.ulid()}`;
+  const parsed = parseInput(definition, input);
+  const spec = {
+    ...commonSpec(definition, parsed, options),
+    id: checkedId(id, "id"),
+    workflow: id,
+    user: checkedId(options.user ?? "local", "user"),
+    parent: null,
+    key: null,
+    digest: options.id === undefined ? null : digestOf(ids, definition, parsed),
+    whenParentEnds: "keep" as const,
+    metadata: checkedMetadata(options.metadata, caller === null ? {} : { [META_CALLER]: caller }),
+  };
+  return { spec, after: namedDependencies(options.after), isIdChosen: options.id !== undefined };
+}
+
+export function childSubmission(
+  ids: Ids,
+  parent: DoerContext,
+  request: ChildRequest,
+  whenParentEnds: JobSpec["whenParentEnds"],
+): Submission {
+  const { definition, key } = request;
+  const parsed = parseInput(definition, request.input);
+  const spec = {
+    ...commonSpec(definition, parsed, request),
+    id: childId(ids, definition, parent.id, key),
+    workflow: parent.workflow,
+    user: parent.user,
+    parent: parent.id,
+    key,
+    digest: digestOf(ids, definition, parsed),
+    whenParentEnds,
+    metadata: checkedMetadata(request.metadata, {
+      [META_ITERATION]: request.ordinal,
+      [META_CALLER]: parent.type,
+    }),
+  };
+  // A child that no earlier attempt asked for is new: its id derives from its key, and its family is in memory.
+  return { spec, after: namedDependencies(request.after), isIdChosen: false };
+}
+
+/** The id of a child follows from its parent and its key (TREE-6). */
+export const childId = (ids: Ids, definition: JobDefinition, parent: string, key: string): string =>
+  `${definition.idPrefix}-${ids.digest(`${parent}\n${key}`)}`;
+
+export const digestOf = (ids: Ids, definition: JobDefinition, input: Json): string =>
+  ids.digest(`${definition.type}\n${canonicalJson(input)}`);
+
+function commonSpec(
+  definition: JobDefinition,
+  input: Json,
+  options: Pick<SubmitOptions, "timeoutMs" | "toleratesFailures">,
+): Pick<
+  JobSpec,
+  | "type"
+  | "kind"
+  | "name"
+  | "input"
+  | "toleratesFailures"
+  | "timeoutMs"
+  | "retryClass"
+  | "retryBudget"
+> {
+  const { type, kind, displayName, retryClass, retryBudget } = definition;
+  const timeoutMs = options.timeoutMs === undefined ? definition.timeoutMs : options.timeoutMs;
+  if (timeoutMs !== null && !(timeoutMs > 0)) {
+    throw new InvalidArgumentError(`timeoutMs: more than 0, or null; found ${timeoutMs}.`, {
+      details: { timeoutMs },
+    });
+  }
+  const toleratesFailures = options.toleratesFailures ?? false;
+  return {
+    type,
+    kind,
+    name: displayName,
+    input,
+    toleratesFailures,
+    timeoutMs,
+    retryClass,
+    retryBudget,
+  };
+}
+
+/** DOOR-6: what does not parse is refused with the path of every fault. */
+export function parseInput(definition: JobDefinition, input: unknown): Json {
+  const parsed = definition.input.safeParse(input);
+  if (parsed.success) return toJson(parsed.data, `the input of ${definition.type}`);
+  const faults = faultsOf(parsed.error);
+  throw new InvalidArgumentError(
+    `The input of ${definition.type} does not parse: ${faults.join("; ")}.`,
+    {
+      details: { type: definition.type, faults },
+    },
+  );
+}
+
+export function checkedId(id: unknown, what: string): string {
+  const fault = faultOfId(id);
+  if (fault === null) return String(id);
+  throw new InvalidArgumentError(`${what}: ${fault}.`, { details: { what, fault } });
+}
+
+function checkedMetadata(
+  given: Readonly<Record<string, Json>> | undefined,
+  own: Readonly<Record<string, Json>>,
+): JobSpec["metadata"] {
+  if (given === undefined) return own;
+  const text = JSON.stringify(given) ?? "";
+  if (text.length <= METADATA_BYTES_MAX) return { ...JSON.parse(text), ...own };
+  throw new InvalidArgumentError(
+    `metadata: at most ${METADATA_BYTES_MAX} characters of JSON, found ${text.length}.`,
+    {
+      details: { length: text.length, lengthMax: METADATA_BYTES_MAX },
+    },
+  );
+}
+
+function namedDependencies(after: SubmitOptions["after"]): readonly NamedDependency[] {
+  if (after === undefined || after.length === 0) return [];
+  if (after.length > DEPENDENCIES_MAX) {
+    throw new InvalidArgumentError(
+      `after: at most ${DEPENDENCIES_MAX} dependencies, found ${after.length}.`,
+      {
+        details: { found: after.length, max: DEPENDENCIES_MAX },
+      },
+    );
+  }
+  const named = after.map((dependency) =>
+    dependency instanceof JobHandle
+      ? { id: dependency.id, workflow: dependency.workflow }
+      : { id: checkedId(dependency, "after"), workflow: null },
+  );
+  return [...new Map(named.map((dependency) => [dependency.id, dependency])).values()];
+}
+
+export const withDependencies = (submission: Submission, dependencies: Dependency[]): JobSpec => ({
+  ...submission.spec,
+  dependencies,
+});

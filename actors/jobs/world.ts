@@ -1,0 +1,64 @@
+/**
+ * The world: what the parts of one runtime share.
+ *
+ * Owns: nothing but the references. The parts (door, execution, recovery, commands) get it whole, and each header says
+ * what its part decides.
+ */
+import type { HoldfastError } from "../errors.ts";
+import type { Journal, JournalNotice } from "../journal/journal.ts";
+import type { Ambient } from "../ports/ambient.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ids } from "../ports/ids.ts";
+import type { CellStore } from "../turn/cell.ts";
+import type { Timers } from "../turn/timers.ts";
+import type { Turn } from "../turn/turn.ts";
+import type { ToolContext } from "./context.ts";
+import type { Registry } from "./definition.ts";
+import type { Finding } from "./fold.ts";
+import type { JobHandle } from "./handle.ts";
+import type { History } from "./history.ts";
+import type { Kinship } from "./kinship.ts";
+
+/** Told to the composition root, for people; nothing depends on anybody listening. */
+export type Notice =
+  | JournalNotice
+  | {
+      readonly kind: "recovered";
+      readonly liveJobs: number;
+      readonly interrupted: number;
+      readonly transitions: number;
+    }
+  | { readonly kind: "found"; readonly finding: Finding }
+  | {
+      readonly kind: "fault";
+      readonly where: string;
+      readonly job: string | null;
+      readonly error: unknown;
+    }
+  | { readonly kind: "ended"; readonly error: HoldfastError };
+
+export interface World {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ambient: Ambient<ToolContext>;
+  readonly registry: Registry;
+  readonly journal: Journal;
+  readonly history: History;
+  readonly cells: CellStore;
+  readonly kinship: Kinship;
+  readonly timers: Timers;
+  /** Handles of live jobs that somebody holds, by job. */
+  readonly handles: Map<string, JobHandle<unknown>>;
+  /** Jobs that the fold set aside: they are there, and cannot be driven. */
+  readonly setAside: ReadonlyMap<string, Finding>;
+  /** Subject prefix of the partition, with its last dot. */
+  readonly prefix: string;
+  readonly owner: string;
+  /** Runs one turn; `answered` when it and everything before it is acknowledged. Throws what `decide` throws. */
+  readonly runTurn: <Answer>(
+    cause: string,
+    decide: (turn: Turn) => Answer,
+    answered?: (answer: Answer) => void,
+  ) => Answer;
+  readonly notice: (notice: Notice) => void;
+}

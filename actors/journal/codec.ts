@@ -1,0 +1,96 @@
+/**
+ * The codec: records to bytes and back.
+ *
+ * Owns: the JSON body of a record and of a fence, its version, its size limit. Does not own: frames (frame.ts), secrets
+ * (redaction.ts), what an event may hold (the charts' schemas).
+ *
+ * K1. decode(encode(record)) equals the record.
+ * K2. decode never throws: what cannot be read is told with the reason, and the reader decides.
+ * K3. A body of a newer version is not guessed at.
+ */
+import type { ChartEvent } from "../../machines/engine/chart.ts";
+
+/** Version of the body's shape. Events have versions of their own (`Transition.v`). */
+export const BODY_VERSION = 1;
+
+/** Largest body of one message, bytes. Well below the server's default `max_payload` of 1 MiB. */
+export const BODY_BYTES_MAX = 262_144;
+
+/** One move of one actor. */
+export interface Transition {
+  /** `<chart>:<id>`. */
+  readonly actor: string;
+  /** Counts this actor's transitions from 1. */
+  readonly sequence: number;
+  readonly event: ChartEvent;
+  /** Schema version of the event; absent means 1. */
+  readonly v?: number;
+  readonly from: string;
+  readonly to: string;
+  readonly reason?: string;
+  readonly evidence?: Readonly<Record<string, unknown>>;
+  /** Types of the effects this move named, in order; their parameters follow from the event. Absent means none. */
+  readonly effects?: readonly string[];
+}
+
+/** What moved in one group and one scope. */
+export interface RecordBody {
+  readonly v: number;
+  /** Wall clock, ms since the epoch. */
+  readonly at: number;
+  /** Journal time, ms: never decreasing. */
+  readonly t: number;
+  /** The command, timer, completion or signal that made it. */
+  readonly cause: string;
+  /** The workflow; empty for the dispatcher's own. */
+  readonly correlation: string;
+  readonly transitions: readonly Transition[];
+}
+
+export type Durability = "fsync" | "process";
+
+/** Taking a partition. Its stream sequence is the epoch. It has no journal time: that is known when the log is read. */
+export interface FenceBody {
+  readonly v: number;
+  readonly at: number;
+  readonly fence: {
+    /** Who took it: a name for people. */
+    readonly owner: string;
+    readonly durability: Durability;
+    /** `take`: another owner may have lived before. `resync`: the same owner, after a lost connection. */
+    readonly kind: "take" | "resync";
+  };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export const encodeBody = (body: RecordBody | FenceBody): Uint8Array =>
+  encoder.encode(JSON.stringify(body));
+
+export type Decoded =
+  | { readonly kind: "record"; readonly body: RecordBody }
+  | { readonly kind: "fence"; readonly body: FenceBody }
+  | { readonly kind: "unreadable"; readonly reason: string };
+
+export function decodeBody(bytes: Uint8Array): Decoded {
+  let value: unknown;
+  try {
+    value = JSON.parse(decoder.decode(bytes));
+  } catch (error) {
+    return { kind: "unreadable", reason: `not JSON in UTF-8: ${String(error)}` };
+  }
+  if (typeof value !== "object" || value === null)
+    return { kind: "unreadable", reason: "not a JSON object" };
+  // The checksum held, so this is what a Holdfast wrote; the version says which one, and the shape follows from it.
+  const body = value as RecordBody & FenceBody;
+  if (typeof body.v !== "number" || body.v > BODY_VERSION) {
+    return {
+      kind: "unreadable",
+      reason: `body version ${String(body.v)}; this reader knows up to ${BODY_VERSION}`,
+    };
+  }
+  if (Array.isArray(body.transitions)) return { kind: "record", body };
+  if (typeof body.fence === "object" && body.fence !== null) return { kind: "fence", body };
+  return { kind: "unreadable", reason: "neither transitions nor a fence" };
+}

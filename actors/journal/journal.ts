@@ -1,0 +1,410 @@
+/**
+ * The journal: one owner's end of the log.
+ *
+ * Owns: taking the partition (fence, then reading up to it), publishing what the writer gives, and resync after a poisoned
+ * acknowledgement. Does not own: what a record means (the turn), validity (reader.ts), positions and the chain (writer.ts).
+ *
+ * N1. The fence of a take is unconditional: a conditional one starves against a live writer (measured). The fence of a
+ *     resync is conditional on the position just read, so that it can never fence a rival who came meanwhile.
+ * N2. A resync uses a new connection; the old one is closed first, so nothing sent on it can slip in.
+ * N3. While the store is away the journal waits and keeps what is staged. It ends (`onEnd`) only when fenced, when the log
+ *     lost what it had acknowledged, or when a reader must halt.
+ * N4. Silence is judged one poll after it is due, and never by a poll that came late itself: our own gap is not the store's.
+ */
+import { FencedError, type HoldfastError, JournalError } from "../errors.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ids } from "../ports/ids.ts";
+import { BODY_VERSION, type Durability, encodeBody, type FenceBody } from "./codec.ts";
+import { Epochs } from "./epochs.ts";
+import { checksumOf, formatFrame, messageId, parseFrame } from "./frame.ts";
+import { JournalTime, type LastMoment } from "./journal-time.ts";
+import type { Log, LogAppender, PublishAnswer } from "./log.ts";
+import { JournalReader, type ReaderSink, type ReadRecord } from "./reader.ts";
+import { readScopes } from "./scoped-reader.ts";
+import { JournalWriter, type ScopedBody } from "./writer.ts";
+
+/** No answer to the oldest publish for this long is a fault (a full disk answers nothing: measured). */
+export const ANSWER_WAIT_MS = 5_000;
+const POLL_MS = 1_000;
+const BACKOFF_MS_MIN = 50;
+const BACKOFF_MS_MAX = 2_000;
+/** Staged bytes beyond which commands are refused; completions never are. */
+export const PENDING_BYTES_MAX = 64 * 1024 * 1024;
+
+export interface JournalOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** A name for people: host and process. */
+  readonly owner: string;
+  readonly durability: Durability;
+  /** Full subject of the dispatcher's scope: fences stand there. */
+  readonly fenceSubject: string;
+  /** The journal is over: FencedError or JournalError. Called at most once. */
+  readonly onEnd: (error: HoldfastError) => void;
+  /** For people: a resync began, ended, is waiting. */
+  readonly onNotice?: (notice: JournalNotice) => void;
+}
+
+export type JournalNotice =
+  | { readonly kind: "resyncing"; readonly reason: string; readonly pending: number }
+  | { readonly kind: "waiting"; readonly reason: string; readonly delayMs: number }
+  | { readonly kind: "resynced"; readonly fencePosition: number; readonly resent: number };
+
+export type JournalState = "taking" | "open" | "resyncing" | "ended" | "closed";
+
+export class Journal {
+  readonly #options: JournalOptions;
+  readonly #writer = new JournalWriter();
+  /** Who owned which positions, this owner included. */
+  readonly epochs = new Epochs();
+  /** Writers this process minted: their fences are not foreign. */
+  readonly #own = new Set<string>();
+  #appender: LogAppender | null = null;
+  #follow: { stop(): Promise<void> } | null = null;
+  #time: JournalTime;
+  #fencePosition = 0;
+  #state: JournalState = "taking";
+  #poll: { cancel(): void } | null = null;
+  #oldest = { index: 0, sinceMs: 0 };
+  #drained: (() => void)[] = [];
+  #isPumping = false;
+
+  private constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#time = new JournalTime(options.clock, null);
+  }
+
+  /**
+   * Takes the partition: fences whoever had it, then hands every message up to the fence to `sink` by the reader rule.
+   * Resolves when all was read; nothing can be appended before `open`.
+   * Errors: JournalError when the store is away or a reader must halt, FencedError when another fence came meanwhile.
+   */
+  static async take(options: JournalOptions, sink: ReaderSink): Promise<Journal> {
+    const journal = new Journal(options);
+    try {
+      await journal.#take(sink);
+      return journal;
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
+  }
+
+  get state(): JournalState {
+    return this.#state;
+  }
+
+  /** The epoch: position of this owner's latest fence. */
+  get fencePosition(): number {
+    return this.#fencePosition;
+  }
+
+  get acknowledgedPosition(): number {
+    return this.#writer.acknowledgedPosition;
+  }
+
+  /** Messages staged and not yet acknowledged. */
+  get pendingCount(): number {
+    return this.#writer.pendingCount;
+  }
+
+  /** Whether new commands are to be refused until the log has caught up. */
+  get isCongested(): boolean {
+    return this.#writer.pendingBytes > PENDING_BYTES_MAX;
+  }
+
+  /** Journal time now, ms. */
+  now(): number {
+    return this.#time.now();
+  }
+
+  /** Begins appending. Journal time goes on from `last`, the newest moment that the fold saw. */
+  open(last: LastMoment | null): void {
+    this.#time = new JournalTime(this.#options.clock, last);
+    this.#state = "open";
+    this.#schedulePoll();
+    if (this.#writer.poison === null) this.#pump();
+    else void this.#resync(this.#writer.poison.reason); // The connection went while the log was read.
+  }
+
+  /** Stages one group; `onAcknowledged` runs when the log has all of it, in staging order. Never throws. */
+  append(messages: readonly ScopedBody[], onAcknowledged: () => void): void {
+    this.#writer.stage(messages, onAcknowledged);
+    if (this.#state === "open") this.#pump();
+  }
+
+  /** Runs `callback` when everything staged so far is acknowledged. */
+  barrier(callback: () => void): void {
+    this.#writer.barrier(callback);
+  }
+
+  /** Hands the valid, acknowledged records of some scopes to `visit`, in order. `subjects` are full, wildcards allowed. */
+  readScopes(subjects: readonly string[], visit: (record: ReadRecord) => void): Promise<void> {
+    const through = this.#writer.firstIncomplete.position - 1; // Whole groups only.
+    return readScopes({ log: this.#options.log, epochs: this.epochs, subjects, through }, visit);
+  }
+
+  /** Subject of the newest message that matches, or null. */
+  async lastSubject(subject: string): Promise<string | null> {
+    return (await this.#options.log.readLast(subject))?.subject ?? null;
+  }
+
+  /** Resolves when nothing is pending, or when the journal has ended. */
+  drained(): Promise<void> {
+    if (this.#writer.pendingCount === 0 || this.#state === "ended" || this.#state === "closed")
+      return Promise.resolve();
+    return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  /** Stops at once; what is pending stays unacknowledged. Idempotent. */
+  async close(): Promise<void> {
+    this.#state = "closed";
+    this.#poll?.cancel();
+    this.#settleDrained();
+    await this.#follow?.stop();
+    await this.#appender?.close();
+    this.#appender = null;
+    this.#follow = null;
+  }
+
+  async #take(sink: ReaderSink): Promise<void> {
+    const { log, fenceSubject } = this.#options;
+    this.#follow = await log.follow(fenceSubject, (message) =>
+      this.#watchFence(message.frame, message.sequence),
+    );
+    await this.#connect();
+    const fence = await this.#fence("take", undefined);
+    if (fence === null) {
+      throw new JournalError(
+        "The fence was not acknowledged; the log alone can tell whether it is stored.",
+        {
+          details: { outcome: "unknown", subject: fenceSubject },
+        },
+      );
+    }
+    this.#fencePosition = fence.position;
+    this.#writer.begin(fence.writer, fence.position);
+    const reader = new JournalReader({
+      group: (records, lastPosition) => sink.group(records, lastPosition),
+      fault: (fault) => sink.fault(fault),
+      fence: (read) => {
+        this.epochs.begin(read.writer, read.position, read.validThrough);
+        sink.fence(read);
+      },
+    });
+    await log.read({ from: 1, through: fence.position }, (message) => reader.push(message));
+    if (reader.halted !== null) throw haltError(reader.halted);
+  }
+
+  #watchFence(line: string, position: number): void {
+    const frame = parseFrame(line);
+    if (frame?.index !== 0 || this.#own.has(frame.writer) || position < this.#fencePosition) return;
+    this.#end(fencedError(position, frame.writer));
+  }
+
+  async #connect(): Promise<void> {
+    this.#appender = await this.#options.log.openAppender({
+      onAnswer: (index, answer) => this.#answered(index, answer),
+      onDisconnect: (reason) => this.#disconnected(reason),
+    });
+  }
+
+  /** Publishes a fence and waits for its answer; null when it was refused or nothing came: the caller looks again. */
+  async #fence(
+    kind: "take" | "resync",
+    after: number | undefined,
+  ): Promise<{ writer: string; position: number } | null> {
+    const { clock, ids, owner, durability, fenceSubject } = this.#options;
+    const writer = ids.writerId();
+    this.#own.add(writer);
+    const content: FenceBody = {
+      v: BODY_VERSION,
+      at: clock.wallMs(),
+      fence: { owner, durability, kind },
+    };
+    const body = encodeBody(content);
+    const frame = formatFrame({ writer, index: 0, part: 1, parts: 1, checksum: checksumOf(body) });
+    const answer = await this.#publishFence({
+      subject: fenceSubject,
+      id: messageId(writer, 0),
+      frame,
+      body,
+      ...(after === undefined ? {} : { expectedLastSequence: after }),
+    });
+    return answer?.kind === "stored" && !answer.isDuplicate
+      ? { writer, position: answer.sequence }
+      : null;
+  }
+
+  #fenceAnswer: ((answer: PublishAnswer | null) => void) | null = null;
+
+  #publishFence(message: Parameters<LogAppender["publish"]>[0]): Promise<PublishAnswer | null> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.wakeIn(ANSWER_WAIT_MS, () => this.#fenceAnswer?.(null));
+      this.#fenceAnswer = (answer) => {
+        timer.cancel();
+        this.#fenceAnswer = null;
+        resolve(answer);
+      };
+      this.#appender?.publish(message, 0);
+    });
+  }
+
+  #answered(index: number, answer: PublishAnswer): void {
+    if (index === 0) {
+      this.#fenceAnswer?.(answer);
+      return;
+    }
+    if (this.#state !== "open") return;
+    this.#writer.answer(index, answer);
+    if (this.#writer.poison === null) this.#pump();
+    else void this.#resync(this.#writer.poison.reason);
+  }
+
+  #disconnected(reason: string): void {
+    this.#fenceAnswer?.(null);
+    if (this.#state === "open" || this.#state === "taking") this.#writer.poisonWith(reason);
+    if (this.#state === "open") void this.#resync(reason);
+  }
+
+  #pump(): void {
+    // Acknowledgement callbacks stage more while answers are handled: one pump at a time keeps the call order.
+    if (this.#isPumping || this.#appender === null) return;
+    this.#isPumping = true;
+    for (let next = this.#writer.next(); next !== null; next = this.#writer.next()) {
+      this.#appender.publish(next.message, next.index);
+    }
+    this.#isPumping = false;
+    if (this.#writer.pendingCount === 0) this.#settleDrained();
+  }
+
+  #settleDrained(): void {
+    for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  #schedulePoll(): void {
+    const askedAtMs = this.#options.clock.monotonicMs();
+    this.#poll = this.#options.clock.wakeIn(POLL_MS, () => {
+      const nowMs = this.#options.clock.monotonicMs();
+      if (this.#state === "ended" || this.#state === "closed") return;
+      if (this.#state === "open") this.#judgeSilence(nowMs, nowMs - askedAtMs > 2 * POLL_MS);
+      this.#schedulePoll();
+    });
+  }
+
+  #judgeSilence(nowMs: number, wasLate: boolean): void {
+    const index = this.#writer.acknowledgedPosition;
+    const isWaiting = this.#writer.inFlightCount > 0;
+    if (!isWaiting || index !== this.#oldest.index || wasLate) {
+      this.#oldest = { index, sinceMs: nowMs };
+      return;
+    }
+    if (nowMs - this.#oldest.sinceMs < ANSWER_WAIT_MS) return;
+    const reason = `no answer to the oldest publish for ${Math.round(nowMs - this.#oldest.sinceMs)} ms`;
+    this.#writer.poisonWith(reason);
+    void this.#resync(reason);
+  }
+
+  async #resync(reason: string): Promise<void> {
+    if (this.#state !== "open") return;
+    this.#state = "resyncing";
+    const pending = this.#writer.pendingCount;
+    this.#options.onNotice?.({ kind: "resyncing", reason, pending });
+    for (
+      let delayMs = BACKOFF_MS_MIN;
+      this.#state === "resyncing";
+      delayMs = Math.min(2 * delayMs, BACKOFF_MS_MAX)
+    ) {
+      try {
+        if (await this.#resyncOnce()) return;
+      } catch (error) {
+        if (
+          error instanceof FencedError ||
+          (error instanceof JournalError && error.retry === "never")
+        )
+          return this.#end(error);
+        this.#options.onNotice?.({ kind: "waiting", reason: String(error), delayMs });
+      }
+      await new Promise<void>((resolve) => this.#options.clock.wakeIn(delayMs, resolve));
+    }
+  }
+
+  /** True: open again. False: somebody wrote between reading and fencing, look again. Throws: the store is away, or the end. */
+  async #resyncOnce(): Promise<boolean> {
+    await this.#appender?.close();
+    this.#appender = null;
+    await this.#connect();
+    const { lastSequence } = await this.#options.log.info();
+    await this.#reread(lastSequence);
+    const fence = await this.#fence("resync", lastSequence);
+    if (fence === null || this.#state !== "resyncing") return false;
+    this.epochs.begin(fence.writer, fence.position, this.#writer.firstIncomplete.position - 1);
+    this.#fencePosition = fence.position;
+    this.#writer.begin(fence.writer, fence.position);
+    this.#state = "open";
+    this.#oldest = { index: 0, sinceMs: this.#options.clock.monotonicMs() };
+    this.#options.onNotice?.({
+      kind: "resynced",
+      fencePosition: fence.position,
+      resent: this.#writer.pendingCount,
+    });
+    this.#pump();
+    return true;
+  }
+
+  /** Finds what of ours the log holds, by the reader rule itself. */
+  async #reread(lastSequence: number): Promise<void> {
+    const acknowledged = this.#writer.acknowledgedPosition;
+    if (lastSequence < acknowledged) throw rolledBackError(lastSequence, acknowledged);
+    const from = this.#writer.firstIncomplete;
+    if (lastSequence < from.position) return;
+    const reader = new JournalReader(
+      {
+        fence: ({ position, writer }) => {
+          if (!this.#own.has(writer)) throw fencedError(position, writer);
+        },
+        group: () => {
+          // Groups of the epoch that is being resynced only: an own fence after it has no groups yet.
+          this.#writer.confirmBelow(reader.state.nextIndex);
+        },
+        fault: () => undefined, // Void records of others, and our own behind them, are what the new fence settles.
+      },
+      {
+        writer: this.#writer.writer,
+        fencePosition: this.#fencePosition,
+        nextIndex: from.index,
+        validThrough: from.position - 1,
+      },
+    );
+    await this.#options.log.read({ from: from.position, through: lastSequence }, (message) =>
+      reader.push(message),
+    );
+    if (reader.halted !== null) throw haltError(reader.halted);
+  }
+
+  #end(error: HoldfastError): void {
+    if (this.#state === "ended" || this.#state === "closed") return;
+    this.#state = "ended";
+    this.#poll?.cancel();
+    this.#settleDrained();
+    this.#options.onEnd(error);
+  }
+}
+
+const fencedError = (position: number, writer: string) =>
+  new FencedError(`Another owner took the partition at position ${position}; this one stops.`, {
+    details: { position, writer },
+  });
+
+const rolledBackError = (found: number, acknowledged: number) =>
+  new JournalError(
+    `The log ends at position ${found}, but position ${acknowledged} was acknowledged: the store lost acknowledged records.`,
+    { retry: "never", details: { outcome: "refused", found, acknowledged } },
+  );
+
+const haltError = (halt: { position: number; reason: string }) =>
+  new JournalError(`The log cannot be read past position ${halt.position}: ${halt.reason}.`, {
+    retry: "never",
+    details: { outcome: "refused", position: halt.position },
+  });

@@ -1,0 +1,230 @@
+/**
+ * The writer: what may be published next, and what is known to be stored.
+ *
+ * Owns: indices, frames, the chain, the window, acknowledgement in order. Does no I/O and reads no clock: the driver
+ * (journal.ts) publishes what `next` gives and hands in the answers.
+ *
+ * W1. Message i of a writer is expected at position fence + i; each publish is conditional on that position and on its
+ *     predecessor's id (the chain). The position alone fences nobody: a rival's one message would displace just one of ours.
+ * W2. Acknowledged means: stored, not a duplicate, at the predicted position. Anything else poisons.
+ * W3. A group's callback runs when its last message and everything before it is acknowledged, in staging order.
+ * W4. Poisoned, it publishes nothing more. `begin` under a new fence sends again from the first group that is not whole.
+ */
+import { invariant } from "../../machines/invariant.ts";
+import { checksumOf, formatFrame, messageId } from "./frame.ts";
+import type { OutgoingMessage, PublishAnswer } from "./log.ts";
+
+/** In flight at once. More gains nothing (measured), and it bounds what a fenced writer can leave behind. */
+export const WINDOW_MAX = 256;
+
+export interface ScopedBody {
+  readonly subject: string;
+  readonly body: Uint8Array;
+}
+
+interface Group {
+  readonly bytes: number;
+  readonly callbacks: (() => void)[];
+}
+
+interface Entry {
+  readonly group: Group;
+  readonly subject: string;
+  readonly body: Uint8Array;
+  readonly checksum: string;
+  readonly part: number;
+  readonly parts: number;
+  isStored: boolean;
+}
+
+export interface Poison {
+  readonly reason: string;
+  /** The store's numeric code, when it gave one. */
+  readonly code: number | null;
+}
+
+/** Entries before the head are dropped from the array once there are this many: amortised, and it bounds the waste. */
+const COMPACT_AT = 4_096;
+
+export class JournalWriter {
+  #writer = "";
+  #fencePosition = 0;
+  /** Not yet acknowledged from `#head` on; `#entries[#head]` has index `#headIndex`. */
+  #entries: Entry[] = [];
+  #head = 0;
+  #headIndex = 1;
+  /** How many from `#head` on were handed out by `next`. */
+  #inFlight = 0;
+  #bytes = 0;
+  #poison: Poison | null = null;
+  #hasBegun = false;
+
+  get writer(): string {
+    return this.#writer;
+  }
+
+  /** Position up to which everything is acknowledged. */
+  get acknowledgedPosition(): number {
+    return this.#fencePosition + this.#headIndex - 1;
+  }
+
+  /** Bytes of bodies staged and not yet acknowledged. */
+  get pendingBytes(): number {
+    return this.#bytes;
+  }
+
+  get pendingCount(): number {
+    return this.#entries.length - this.#head;
+  }
+
+  get inFlightCount(): number {
+    return this.#inFlight;
+  }
+
+  get poison(): Poison | null {
+    return this.#poison;
+  }
+
+  /** Position and index from which a resync reads: the first message of the first group that is not whole. */
+  get firstIncomplete(): { readonly position: number; readonly index: number } {
+    const first = this.#entries[this.#head];
+    const index = first === undefined ? this.#headIndex : this.#headIndex - (first.part - 1);
+    return { position: this.#fencePosition + index, index };
+  }
+
+  /** Starts an epoch: the fence `writer` stands at `fencePosition`. What is not whole is sent again, renumbered. */
+  begin(writer: string, fencePosition: number): void {
+    const first = this.#entries[this.#head];
+    // Parts of the first group that were acknowledged under the old fence are void now: its callback has not run.
+    if (first !== undefined) this.#head -= first.part - 1;
+    this.#entries = this.#entries.slice(this.#head);
+    for (const entry of this.#entries) entry.isStored = false;
+    this.#head = 0;
+    this.#headIndex = 1;
+    this.#inFlight = 0;
+    this.#writer = writer;
+    this.#fencePosition = fencePosition;
+    this.#poison = null;
+    this.#hasBegun = true;
+  }
+
+  /** Adds one group; `onAcknowledged` runs once (W3). Bodies must not change afterwards. */
+  stage(messages: readonly ScopedBody[], onAcknowledged: () => void): void {
+    invariant(messages.length > 0, "W3: a group has at least one message");
+    let bytes = 0;
+    for (const { body } of messages) bytes += body.length;
+    const group: Group = { bytes, callbacks: [onAcknowledged] };
+    const parts = messages.length;
+    for (let at = 0; at < parts; at += 1) {
+      const { subject, body } = messages[at] as ScopedBody; // at < length
+      this.#entries.push({
+        group,
+        subject,
+        body,
+        checksum: checksumOf(body),
+        part: at + 1,
+        parts,
+        isStored: false,
+      });
+    }
+    this.#bytes += bytes;
+  }
+
+  /** Runs `callback` when all that is staged now is acknowledged: at once when nothing is pending. */
+  barrier(callback: () => void): void {
+    const last = this.#entries.at(-1);
+    if (last === undefined || this.pendingCount === 0) callback();
+    else last.group.callbacks.push(callback);
+  }
+
+  /** The next message to publish, or null: nothing staged, window full, poisoned, or no fence yet. */
+  next(): { readonly message: OutgoingMessage; readonly index: number } | null {
+    if (this.#poison !== null || !this.#hasBegun || this.#inFlight >= WINDOW_MAX) return null;
+    const entry = this.#entries[this.#head + this.#inFlight];
+    if (entry === undefined) return null;
+    const index = this.#headIndex + this.#inFlight;
+    this.#inFlight += 1;
+    const { part, parts, checksum, subject, body } = entry;
+    const message = {
+      subject,
+      id: messageId(this.#writer, index),
+      frame: formatFrame({ writer: this.#writer, index, part, parts, checksum }),
+      body,
+      expectedLastSequence: this.#fencePosition + index - 1,
+      expectedLastId: messageId(this.#writer, index - 1),
+    };
+    return { message, index };
+  }
+
+  /** Hands in one answer. Acknowledges, or poisons (W2); answers that come after the poison and lie before it still count. */
+  answer(index: number, answer: PublishAnswer): void {
+    const offset = index - this.#headIndex;
+    const entry =
+      offset < 0 || offset >= this.#inFlight ? undefined : this.#entries[this.#head + offset];
+    if (entry === undefined) return; // Answered before, or of an earlier epoch's appender that is closed.
+    const fault = this.#faultOf(index, answer);
+    if (fault !== null) {
+      this.#inFlight = offset; // Nothing from here on can count: its predecessor is not stored.
+      this.#poison ??= fault;
+      return;
+    }
+    entry.isStored = true;
+    if (offset === 0) this.#advance();
+  }
+
+  /** What a resync found in the log: every message below `index` is stored. */
+  confirmBelow(index: number): void {
+    for (let offset = 0; offset < index - this.#headIndex; offset += 1) {
+      const entry = this.#entries[this.#head + offset];
+      invariant(entry !== undefined, "W2: only what was staged can be stored", { index });
+      entry.isStored = true;
+    }
+    this.#advance();
+  }
+
+  poisonWith(reason: string): void {
+    this.#poison ??= { reason, code: null };
+  }
+
+  #faultOf(index: number, answer: PublishAnswer): Poison | null {
+    switch (answer.kind) {
+      case "stored": {
+        const expected = this.#fencePosition + index;
+        if (answer.isDuplicate)
+          return { reason: `message ${index} answered as a duplicate`, code: null };
+        if (answer.sequence === expected) return null;
+        return {
+          reason: `message ${index} stored at ${answer.sequence}, not at ${expected}`,
+          code: null,
+        };
+      }
+      case "refused":
+        return { reason: answer.description, code: answer.code };
+      case "unavailable":
+        return { reason: answer.description, code: null };
+    }
+  }
+
+  #advance(): void {
+    let entry = this.#entries[this.#head];
+    while (entry?.isStored === true) {
+      this.#head += 1;
+      this.#headIndex += 1;
+      if (this.#inFlight > 0) this.#inFlight -= 1;
+      if (entry.part === entry.parts) {
+        this.#bytes -= entry.group.bytes;
+        for (const callback of entry.group.callbacks) callback();
+      }
+      entry = this.#entries[this.#head];
+    }
+    if (this.#head >= COMPACT_AT) this.#compact();
+  }
+
+  /** Drops what is acknowledged, but never a part of the first group that is not whole: a resync sends those again. */
+  #compact(): void {
+    const first = this.#entries[this.#head];
+    const keep = first === undefined ? 0 : first.part - 1;
+    this.#entries = this.#entries.slice(this.#head - keep);
+    this.#head = keep;
+  }
+}

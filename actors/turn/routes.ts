@@ -1,0 +1,230 @@
+/**
+ * Routes: who is told what, in the same turn, when an actor moves (T7).
+ *
+ * Owns: the one table of `tell.*`. No chart knows another one, and no object knows them all.
+ */
+import type { Effect } from "../../machines/engine/chart.ts";
+import { invariant } from "../../machines/invariant.ts";
+import type { JobOutcome } from "../../machines/job/chart.ts";
+import type { DependencyOutcome, Failure } from "../../machines/job/events.ts";
+import type { LivenessEvent, SideEffect, WaitKind } from "../../machines/liveness/events.ts";
+import {
+  DependencyFailedError,
+  type ErrorRecord,
+  fromErrorRecord,
+  toErrorRecord,
+} from "../errors.ts";
+import type { Kinship } from "../jobs/kinship.ts";
+import type { Cell, CellStore } from "./cell.ts";
+import type { Move, Turn } from "./turn.ts";
+
+/** Dependents that are told in the turn of the end itself; the others in turns of their own right after it. */
+export const DEPENDENTS_PER_TURN = 256;
+
+export interface RoutePorts {
+  readonly cells: CellStore;
+  readonly kinship: Kinship;
+  /** Starts a queued job, or leaves it in the line. */
+  readonly startQueued: (turn: Turn, job: Cell<"job">) => void;
+  /** Runs a turn; for what is left over. */
+  readonly runTurn: (cause: string, decide: (turn: Turn) => void) => void;
+}
+
+type Route = (ports: RoutePorts, turn: Turn, job: Cell<"job">, params: Effect["params"]) => void;
+
+/** Moves the record of a job. A refusal here is a defect of the charts: they are told of each other's every move. */
+function tellRecord(
+  ports: RoutePorts,
+  turn: Turn,
+  job: Cell<"job">,
+  event: LivenessEvent,
+  move: Move,
+): void {
+  const liveness = ports.cells.task(job.id)?.liveness;
+  invariant(liveness !== undefined, "T7: a job has a liveness record", { job: job.id });
+  const isTaken = turn.apply(liveness, event, move);
+  invariant(isTaken, "T7: the liveness record follows its job", {
+    job: job.id,
+    event: event.type,
+    state: liveness.now.value,
+  });
+}
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  "tell.opened": (ports, turn, job) => {
+    const { spec } = job.now.context;
+    invariant(spec !== null, "Q1: an opened job has a spec");
+    const { retryClass, retryBudget } = spec;
+    tellRecord(
+      ports,
+      turn,
+      job,
+      { type: "liveness.opened", retryClass, retryBudget },
+      { reason: "submitted" },
+    );
+  },
+  "tell.queued": (ports, turn, job) => ports.startQueued(turn, job),
+  "tell.started": (ports, turn, job) => {
+    const { attempt } = job.now.context;
+    tellRecord(ports, turn, job, { type: "liveness.started", attempt }, { reason: "started" });
+  },
+  "tell.waitDeclared": (ports, turn, job, params) => {
+    const { kind, reason } = params as { kind: WaitKind; reason: string }; // The job chart's own params.
+    tellRecord(
+      ports,
+      turn,
+      job,
+      { type: "liveness.waitDeclared", kind, reason },
+      { reason: "it declared a wait" },
+    );
+  },
+  "tell.answered": (ports, turn, job, params) => {
+    if (params["remaining"] === 0)
+      tellRecord(ports, turn, job, { type: "liveness.waitEnded" }, { reason: "answered" });
+  },
+  "tell.cancelling": (ports, turn, job, params) => {
+    tellRecord(
+      ports,
+      turn,
+      job,
+      { type: "liveness.cancelRequested" },
+      { reason: String(params["reason"]) },
+    );
+  },
+  "tell.interrupted": (ports, turn, job, params) => {
+    const sideEffect: SideEffect = params["isSideEffectUnknown"] === true ? "unknown" : "none";
+    const dispatcher = ports.cells.dispatcher.now.context;
+    tellRecord(
+      ports,
+      turn,
+      job,
+      { type: "liveness.ownerLost", sideEffect },
+      {
+        reason: "the process that ran it is gone, and no end was recorded",
+        evidence: { fence: dispatcher.fence, owner: dispatcher.owner },
+      },
+    );
+  },
+  "tell.rerun": (ports, turn, job, params) => {
+    const { attempt, reason } = params as { attempt: number; reason: string }; // The job chart's own params.
+    tellRecord(ports, turn, job, { type: "liveness.retryScheduled", attempt }, { reason });
+  },
+  "tell.blocked": (ports, turn, job, params) => {
+    tellRecord(
+      ports,
+      turn,
+      job,
+      { type: "liveness.blocked" },
+      { reason: String(params["reason"]) },
+    );
+  },
+  "tell.unblocked": (ports, turn, job) => {
+    tellRecord(
+      ports,
+      turn,
+      job,
+      { type: "liveness.unblocked" },
+      { reason: "its type is known again" },
+    );
+  },
+  "tell.ended": (ports, turn, job, params) => {
+    const { outcome } = job.now.context;
+    invariant(outcome !== null, "Q2: an ended job has an outcome", { job: job.id });
+    const { reason, sideEffect } = params as { reason: string; sideEffect: SideEffect }; // The job chart's own params.
+    const end = outcome.kind === "timed_out" ? "failed" : outcome.kind;
+    tellRecord(
+      ports,
+      turn,
+      job,
+      { type: "liveness.ended", outcome: end, sideEffect },
+      { reason: outcome.kind === "timed_out" ? `timed_out: ${reason}` : reason },
+    );
+    tellDependents(ports, turn, job, outcome);
+  },
+};
+
+/** Delivers one `tell.*` of a job. */
+export function tell(ports: RoutePorts, turn: Turn, cell: Cell, effect: Effect): void {
+  const route = ROUTES[effect.type];
+  invariant(route !== undefined, "T7: every tell has a route", { type: effect.type });
+  invariant(cell.kind === "job", "T7: only jobs tell so far", { actor: cell.name });
+  route(ports, turn, cell as Cell<"job">, effect.params); // Its kind was just looked at.
+}
+
+export const ROUTE_NAMES: readonly string[] = Object.keys(ROUTES);
+
+function tellDependents(
+  ports: RoutePorts,
+  turn: Turn,
+  job: Cell<"job">,
+  outcome: JobOutcome,
+): void {
+  const dependents = ports.kinship.dependents(job.id);
+  if (dependents === undefined) return;
+  const all = [...dependents];
+  for (const id of all.slice(0, DEPENDENTS_PER_TURN)) settleFor(ports, turn, id, job.id, outcome);
+  for (let from = DEPENDENTS_PER_TURN; from < all.length; from += DEPENDENTS_PER_TURN) {
+    const some = all.slice(from, from + DEPENDENTS_PER_TURN);
+    turn.defer(() =>
+      ports.runTurn(`end:${job.id}`, (next) => {
+        for (const id of some) settleFor(ports, next, id, job.id, outcome);
+      }),
+    );
+  }
+}
+
+function settleFor(
+  ports: RoutePorts,
+  turn: Turn,
+  dependent: string,
+  dependency: string,
+  outcome: JobOutcome,
+): void {
+  const cell = ports.cells.task(dependent)?.job;
+  if (cell !== undefined) settleDependency(turn, cell, dependency, outcome);
+}
+
+/** Tells a waiting job how one of its dependencies ended. */
+export function settleDependency(
+  turn: Turn,
+  job: Cell<"job">,
+  dependency: string,
+  outcome: JobOutcome,
+): void {
+  const { spec } = job.now.context;
+  if (outcome.kind === "completed") {
+    turn.apply(job, { type: "job.dependencySettled", dependency, outcome: "completed" });
+    return;
+  }
+  const failure = dependencyFailure(job.id, dependency, outcome);
+  if (spec?.toleratesFailures === true) {
+    const told: DependencyOutcome = outcome.kind;
+    turn.apply(job, { type: "job.dependencySettled", dependency, outcome: told, failure });
+  } else turn.apply(job, { type: "job.dependencyFailed", dependency, failure });
+}
+
+/** Names the root cause: the first job of the chain that failed by itself. */
+function dependencyFailure(
+  job: string,
+  dependency: string,
+  outcome: Exclude<JobOutcome, { kind: "completed" }>,
+): Failure {
+  const own =
+    outcome.failure === undefined ? undefined : fromErrorRecord(outcome.failure as ErrorRecord); // Made by toErrorRecord.
+  const rootCause =
+    own?.code === "dependency_failed" ? String(own.details["rootCause"]) : dependency;
+  const how =
+    outcome.kind === "failed"
+      ? "failed"
+      : outcome.kind === "cancelled"
+        ? "was cancelled"
+        : "timed out";
+  const error = new DependencyFailedError(
+    `The job ${job} did not run: its dependency ${dependency} ${how}${rootCause === dependency ? "" : `, because ${rootCause} did not complete`}.`,
+    {
+      details: { job, dependency, rootCause, outcome: outcome.kind },
+      ...(own === undefined ? {} : { cause: own }),
+    },
+  );
+  return toErrorRecord(error) as Failure; // An error record of ours is a failure.
+}

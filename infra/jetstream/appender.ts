@@ -1,0 +1,181 @@
+/**
+ * The publishing connection.
+ *
+ * Owns: the bytes of a publish, which answer belongs to which publish, the end of the connection. Does not own: what silence or
+ * a refusal means (the journal).
+ *
+ * A1. One connection, never reconnected: what was sent on it is sent now or never.
+ * A2. An answer is matched by the index in its reply subject, not by its place in a queue.
+ * A3. The end comes once: after `close` or `onDisconnect` nothing is answered any more, whatever is still in a buffer.
+ * A4. Publishing costs 5 µs a message (measured), because headers are written by hand and an answer of the usual form is read
+ *     from its bytes; everything unusual is parsed as JSON.
+ */
+import {
+  createInbox,
+  Events,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  type PublishOptions,
+} from "nats";
+import { JournalError } from "../../actors/errors.ts";
+import { BODY_BYTES_MAX } from "../../actors/journal/codec.ts";
+import type { AppenderEvents, LogAppender, OutgoingMessage } from "../../actors/journal/log.ts";
+import { invariant } from "../../machines/invariant.ts";
+import {
+  openBareConnection,
+  REQUEST_WAIT_MS,
+  type ServerAddress,
+  throwOutside,
+} from "./connection.ts";
+import { translateError } from "./errors.ts";
+import { encodeHeaders, HEADER_BYTES_MAX } from "./headers.ts";
+import type { PartitionNames } from "./names.ts";
+import { parsePublishAnswer } from "./publish-answer.ts";
+
+/** What the client's publish path asks of headers: their bytes, once, at once. */
+interface EncodedHeaders {
+  bytes: Buffer;
+  encode(): Buffer;
+}
+
+const PAYLOAD_BYTES_MIN = BODY_BYTES_MAX + HEADER_BYTES_MAX;
+const UNSAFE_SUBJECT = /[\s\0]/;
+
+/** Errors: JournalError when the server cannot be reached, or takes only smaller messages than a journal writes. */
+export async function openAppender(
+  address: ServerAddress,
+  names: PartitionNames,
+  events: AppenderEvents,
+): Promise<LogAppender> {
+  const connection = await openBareConnection(address, `holdfast-append-${names.stream}`);
+  try {
+    checkPayload(connection);
+    const inbox = createInbox(address.inboxPrefix);
+    const appender = new JetStreamAppender(connection, names, inbox, events);
+    // Answered only when the server knows the subscription: no answer can be missed from here on.
+    await bounded(connection.flush(), names);
+    return appender;
+  } catch (error) {
+    await connection.close();
+    throw translateError(error, { action: "open an appender", details: { stream: names.stream } });
+  }
+}
+
+function checkPayload(connection: NatsConnection): void {
+  const payloadBytesMax = connection.info?.max_payload ?? 0;
+  if (payloadBytesMax >= PAYLOAD_BYTES_MIN) return;
+  const message = `The server takes messages of at most ${payloadBytesMax} bytes (max_payload); a journal needs ${PAYLOAD_BYTES_MIN}.`;
+  const details = { outcome: "refused", payloadBytesMax, payloadBytesMin: PAYLOAD_BYTES_MIN };
+  throw new JournalError(message, { retry: "never", details });
+}
+
+async function bounded(work: Promise<void>, names: PartitionNames): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = Object.assign(new Error(`no answer for ${REQUEST_WAIT_MS} ms`), {
+      code: "TIMEOUT",
+    });
+    const attempt = { action: "open an appender", details: { stream: names.stream } };
+    timer = setTimeout(() => reject(translateError(error, attempt)), REQUEST_WAIT_MS);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+class JetStreamAppender implements LogAppender {
+  readonly #connection: NatsConnection;
+  readonly #names: PartitionNames;
+  readonly #events: AppenderEvents;
+  readonly #inbox: string;
+  readonly #subjectHead: string;
+  readonly #headers: EncodedHeaders = {
+    bytes: Buffer.alloc(0),
+    encode() {
+      return this.bytes;
+    },
+  };
+  readonly #options: PublishOptions;
+  #isOver = false;
+
+  constructor(
+    connection: NatsConnection,
+    names: PartitionNames,
+    inbox: string,
+    events: AppenderEvents,
+  ) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#events = events;
+    this.#inbox = `${inbox}.`;
+    this.#subjectHead = `${names.prefix}.`;
+    // The client calls `encode` and nothing else; a header object of its own kind would triple the cost of a publish.
+    this.#options = { reply: "", headers: this.#headers as unknown as MsgHdrs };
+    connection.subscribe(`${inbox}.*`, {
+      callback: (error, message) => {
+        if (error === null) this.#answered(message);
+        else this.#end(error.message);
+      },
+    });
+    connection.closed().then((error) => this.#end(reasonOf(error)), throwOutside);
+    this.#watch().catch(throwOutside);
+  }
+
+  publish(message: OutgoingMessage, index: number): void {
+    const { subject, body } = message;
+    invariant(
+      subject.startsWith(this.#subjectHead) && !UNSAFE_SUBJECT.test(subject),
+      "a message is published under the partition's own prefix",
+      { subject, prefix: this.#names.prefix },
+    );
+    invariant(body.length <= BODY_BYTES_MAX, "a body has its size checked before it is published", {
+      subject,
+      bytes: body.length,
+    });
+    if (this.#isOver || this.#connection.isClosed()) return;
+    this.#headers.bytes = encodeHeaders(message);
+    this.#options.reply = this.#inbox + index;
+    this.#connection.publish(subject, body, this.#options);
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await this.#connection.close();
+  }
+
+  #answered(message: Msg): void {
+    if (this.#isOver) return;
+    try {
+      const index = Number(message.subject.slice(this.#inbox.length));
+      this.#events.onAnswer(index, parsePublishAnswer(message, this.#names.stream));
+    } catch (thrown) {
+      throwOutside(thrown);
+    }
+  }
+
+  /** An error that the server tells (a publish that this user may not make) would otherwise be silence. */
+  async #watch(): Promise<void> {
+    for await (const { type, data } of this.#connection.status()) {
+      if (type !== Events.Error) continue;
+      this.#end(`the server said ${String(data)}`);
+      await this.#connection.close();
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    try {
+      this.#events.onDisconnect(reason);
+    } catch (thrown) {
+      throwOutside(thrown);
+    }
+  }
+}
+
+/** `closed` resolves to nothing, or to the error that closed the connection. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : "the server closed the connection";

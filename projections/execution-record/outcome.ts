@@ -1,0 +1,91 @@
+/**
+ * How a task ended, as its record keeps it.
+ *
+ * Owns: reading the end out of the move that made it. Does not own: when there is an end (job-moves.ts).
+ */
+import type { JobState } from "../../machines/job/chart.ts";
+import { boundValue, cutText, cutTextOrNull } from "../bounded-value.ts";
+import { type Fields, type JournaledMove, objectIn, optionIn, textIn } from "../journaled-move.ts";
+import {
+  type ExecutionRecord,
+  type FailureRecord,
+  type HistoryEntry,
+  RECORD_BOUNDS,
+} from "./schema.ts";
+
+const bounds = RECORD_BOUNDS;
+
+export type OutcomeKind = NonNullable<ExecutionRecord["outcome"]>["kind"];
+
+/** Null: no end. */
+export function outcomeKindOf(state: JobState): OutcomeKind | null {
+  switch (state) {
+    case "COMPLETED":
+      return "completed";
+    case "FAILED":
+      return "failed";
+    case "CANCELLED":
+      return "cancelled";
+    case "TIMED_OUT":
+      return "timed_out";
+    case "SCHEDULED":
+    case "QUEUED":
+    case "RUNNING":
+    case "IDLE":
+    case "CANCELLING":
+      return null;
+  }
+}
+
+/** The outcome of a task whose job has just moved into the final `state`; `record` knows of a cancel that made it. */
+export function outcomeOf(
+  record: Pick<ExecutionRecord, "cancel">,
+  state: JobState,
+  move: JournaledMove,
+  entry: HistoryEntry,
+): ExecutionRecord["outcome"] {
+  const kind = outcomeKindOf(state);
+  if (kind === null) return null;
+  const event = move.event ?? {};
+  const failure = objectIn(event, "failure");
+  // Who cancelled it decided its end, whatever event made that end visible.
+  const cancel = kind === "cancelled" ? record.cancel : null;
+  return {
+    kind,
+    at: move.at,
+    reason: cancel?.reason ?? entry.reason,
+    by: cancel?.by ?? cutTextOrNull(textIn(event, "by"), bounds.nameBytesMax),
+    // A cancel or a timeout that came first has won: what its code returned after that is no result.
+    result:
+      kind === "completed" && event["result"] !== undefined
+        ? boundValue(event["result"], bounds.resultBytesMax)
+        : null,
+    failure: failure === null ? null : failureRecordOf(failure),
+    isLeaked: textIn(event, "type") === "job.graceEnded",
+  };
+}
+
+function failureRecordOf(failure: Fields): FailureRecord {
+  const details = objectIn(failure, "details");
+  return {
+    code: codeIn(failure),
+    message: cutText(textIn(failure, "message") ?? "", bounds.messageBytesMax),
+    retry: optionIn(failure, "retry", ["never", "now", "backoff"] as const, "never"),
+    details: details === null ? null : boundValue(details, bounds.detailsBytesMax),
+    causes: causesOf(failure),
+  };
+}
+
+function causesOf(failure: Fields): FailureRecord["causes"] {
+  const causes: { code: string; message: string }[] = [];
+  let cause = objectIn(failure, "cause");
+  while (cause !== null && causes.length < bounds.causesMax) {
+    const message = cutText(textIn(cause, "message") ?? "", bounds.reasonBytesMax);
+    causes.push({ code: codeIn(cause), message });
+    cause = objectIn(cause, "cause");
+  }
+  return causes;
+}
+
+const codeIn = (failure: Fields): string =>
+  cutText(textIn(failure, "code") ?? "unknown", bounds.nameBytesMax);
