@@ -9,17 +9,17 @@
  */
 import { type JobState, jobStateOf } from "../machines/job/chart.ts";
 import { LIVENESS_STATES, type LivenessState } from "../machines/liveness/chart.ts";
-import { cutText, cutTextOrNull } from "./bounded-value.ts";
-import { ordinalIn } from "./execution-record/job-moves.ts";
-import { type OutcomeKind, outcomeKindOf } from "./execution-record/outcome.ts";
+import { cutTextOrNull } from "./bounded-value.ts";
 import {
   type Fields,
   type JournaledMove,
   numberIn,
   objectIn,
   objectsIn,
+  ordinalIn,
   textIn,
 } from "./journaled-move.ts";
+import { type OutcomeKind, outcomeKindOf } from "./public-states.ts";
 
 /** Names and types, bytes of JSON. */
 export const NODE_NAME_BYTES_MAX = 256;

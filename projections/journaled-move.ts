@@ -12,6 +12,7 @@
 import type { ReadRecord } from "../actors/journal/reader.ts";
 import { parseTaskScope } from "../actors/journal/subjects.ts";
 import { type ActorKind, CHARTS, parseActorName } from "../actors/turn/charts.ts";
+import { ordinalOf } from "../machines/job/spec.ts";
 
 /** What a field can be read from: an event, or an object inside one. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -137,6 +138,13 @@ export const optionIn = <Option extends string>(
   options: readonly Option[],
   otherwise: Option,
 ): Option => options.find((option) => option === fields[name]) ?? otherwise;
+
+/** The ordinal in a spec that may lack its metadata. */
+export function ordinalIn(spec: Fields): number | null {
+  const metadata = objectIn(spec, "metadata");
+  // Only a number is taken from it, so what else it holds does not matter.
+  return metadata === null ? null : ordinalOf({ metadata: metadata as Record<string, never> });
+}
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);

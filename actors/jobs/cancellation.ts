@@ -21,8 +21,9 @@ export class Cancellation {
   #hasTimedOut = false;
   #isOver = false;
   #controller: AbortController | null = null;
-  readonly #cancelCallbacks: (() => void)[] = [];
-  readonly #timeoutCallbacks: (() => void)[] = [];
+  /** Null until one is registered: most jobs have none. */
+  #cancelCallbacks: (() => void)[] | null = null;
+  #timeoutCallbacks: (() => void)[] | null = null;
   readonly #failed: (error: unknown) => void;
 
   /** `failed` is told what a callback threw. */
@@ -55,32 +56,32 @@ export class Cancellation {
   raise(reason: string, isTimeout: boolean): void {
     if (isTimeout && !this.#hasTimedOut) {
       this.#hasTimedOut = true;
-      this.#run(this.#timeoutCallbacks.splice(0));
+      this.#run(this.#timeoutCallbacks?.splice(0));
     }
     if (this.#reason !== null) return;
     this.#reason = reason;
     this.#controller?.abort(new CancellationSignal(reason));
-    this.#run(this.#cancelCallbacks.splice(0));
+    this.#run(this.#cancelCallbacks?.splice(0));
   }
 
   onCancel(callback: () => void): void {
     if (this.#reason !== null) this.#run([callback]);
-    else this.#cancelCallbacks.push(callback);
+    else this.#cancelCallbacks = [...(this.#cancelCallbacks ?? []), callback];
   }
 
   onTimeout(callback: () => void): void {
     if (this.#hasTimedOut) this.#run([callback]);
-    else if (!this.#isOver) this.#timeoutCallbacks.push(callback);
+    else if (!this.#isOver) this.#timeoutCallbacks = [...(this.#timeoutCallbacks ?? []), callback];
   }
 
   /** The attempt has ended. */
   close(): void {
     this.#isOver = true;
-    this.#timeoutCallbacks.length = 0;
+    this.#timeoutCallbacks = null;
   }
 
-  #run(callbacks: readonly (() => void)[]): void {
-    for (const callback of callbacks) {
+  #run(callbacks: readonly (() => void)[] | undefined): void {
+    for (const callback of callbacks ?? []) {
       try {
         callback();
       } catch (error) {

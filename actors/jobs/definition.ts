@@ -8,7 +8,7 @@ import type { z } from "zod";
 import { ChildPolicy, RetryClass } from "../../machines/job/spec.ts";
 import type { Json } from "../../machines/json.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { faultOfId } from "../journal/subjects.ts";
+import { faultOfId, ID_BYTES_MAX } from "../journal/subjects.ts";
 import type { ToolContext } from "./context.ts";
 import type { DoerContext } from "./doer-context.ts";
 
@@ -34,7 +34,7 @@ interface CommonOptions<Input extends z.ZodType, Output extends z.ZodType> {
   readonly output: Output;
   /** For people. Default: the type. */
   readonly displayName?: string;
-  /** First part of minted ids. Default: the type. */
+  /** First part of minted ids, at most 173 bytes. Default: the type. */
   readonly idPrefix?: string;
   readonly retry?: RetryPolicy;
 }
@@ -76,7 +76,7 @@ export interface JobDefinition<
   readonly retryBudget: number;
   readonly childrenLeft: ChildPolicy;
   /** Runs one attempt on input that was parsed at the door. */
-  readonly run: (context: DoerContext, input: Json) => Promise<unknown> | unknown;
+  readonly run: (context: ToolContext, input: Json) => Promise<unknown> | unknown;
 }
 
 /** A unit of work: it holds no children and does the effects itself. Errors: InvalidArgumentError naming every fault. */
@@ -129,7 +129,7 @@ function define<Input extends z.ZodType, Output extends z.ZodType>(
     retryClass: retry.class ?? defaults.retryClass,
     retryBudget,
     childrenLeft: defaults.childrenLeft,
-    // The door parsed the input by this very schema, so it is what `run` declares.
+    // The door parsed the input by this very schema, and the context is of this kind: both are what `run` declares.
     run: options.run as JobDefinition["run"],
   };
   const faults = faultsOf(definition);
@@ -149,13 +149,13 @@ function faultsOf(definition: JobDefinition): string[] {
   const faults: string[] = [];
   const typeFault = faultOfId(type);
   if (typeFault !== null) faults.push(`type: ${typeFault}`);
-  const prefixFault = faultOfId(definition.idPrefix);
+  const prefixFault = faultOfPrefix(definition.idPrefix);
   if (prefixFault !== null) faults.push(`idPrefix: ${prefixFault}`);
   if (typeof input?.safeParse !== "function") faults.push("input: a zod schema is needed");
   if (typeof output?.safeParse !== "function") faults.push("output: a zod schema is needed");
   if (typeof run !== "function") faults.push("run: a function is needed");
-  if (timeoutMs !== null && !(timeoutMs > 0))
-    faults.push(`timeoutMs: more than 0, or null; found ${timeoutMs}`);
+  const timeoutFault = faultOfTimeout(timeoutMs);
+  if (timeoutFault !== null) faults.push(timeoutFault);
   if (!RetryClass.safeParse(retryClass).success) {
     faults.push(
       `retry.class: one of ${RetryClass.options.join(", ")}; found ${String(retryClass)}`,
@@ -171,6 +171,23 @@ function faultsOf(definition: JobDefinition): string[] {
   }
   return faults;
 }
+
+/** A dash and a ULID: the longest tail that an id is minted with. */
+const ID_TAIL_LENGTH = 27;
+
+/** Without room for the tail every submission would be refused for an id that nobody chose. */
+function faultOfPrefix(prefix: unknown): string | null {
+  const fault = faultOfId(prefix);
+  if (fault !== null) return fault;
+  if (faultOfId(`${String(prefix)}${"x".repeat(ID_TAIL_LENGTH)}`) === null) return null;
+  return `at most ${ID_BYTES_MAX - ID_TAIL_LENGTH} bytes of UTF-8, so that an id has room for its tail`;
+}
+
+/** Why a timeout cannot be used, or null when it can. */
+export const faultOfTimeout = (timeoutMs: unknown): string | null =>
+  timeoutMs === null || (Number.isFinite(timeoutMs) && Number(timeoutMs) > 0)
+    ? null
+    : `timeoutMs: a number of ms, more than 0 and finite, or null; found ${String(timeoutMs)}`;
 
 /** The definitions a runtime was told, by type. */
 export class Registry {

@@ -32,8 +32,8 @@ export class DoerCalls implements DoerPorts {
   readonly ordinalMax = (parent: string): number =>
     this.#world.kinship.family(parent)?.ordinalMax ?? 0;
 
-  readonly submitChild: DoerPorts["submitChild"] = (parent, request) =>
-    this.#door.submitChild(parent, request);
+  readonly submitChild: DoerPorts["submitChild"] = (parent, ask) =>
+    this.#door.submitChild(parent, ask);
 
   readonly recordedStep = (job: string, key: string): Json | undefined => {
     const steps = this.#world.cells.task(job)?.job.now.context.steps;
@@ -67,7 +67,11 @@ export class DoerCalls implements DoerPorts {
   ): Promise<Json> => {
     const cell = this.#world.cells.task(context.id)?.job;
     const answers = cell?.now.context.answers ?? {};
-    if (Object.hasOwn(answers, name)) return Promise.resolve(answers[name] ?? null);
+    if (Object.hasOwn(answers, name)) {
+      const answer = answers[name] ?? null;
+      // It may be staged only, and code that acts on it would run ahead of the log (T2).
+      return new Promise((resolve) => this.#world.journal.barrier(() => resolve(answer)));
+    }
     return new Promise((resolve, reject) => {
       context.onCancel(() => reject(new CancellationSignal(`while it waited for ${name}`)));
       const waits = this.#waiting.get(context.id) ?? new Map<string, ((value: Json) => void)[]>();

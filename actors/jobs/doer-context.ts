@@ -10,7 +10,7 @@
  */
 import type { z } from "zod";
 import type { Json } from "../../machines/json.ts";
-import type { WaitKind } from "../../machines/liveness/events.ts";
+import { WaitKind } from "../../machines/liveness/events.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { faultOfId } from "../journal/subjects.ts";
 import { CancellationSignal } from "./cancellation.ts";
@@ -53,7 +53,11 @@ export interface DoerPorts {
   /** Ordinal of a child of this parent that is recorded already; undefined: no such child. */
   readonly recordedOrdinal: (parent: string, key: string) => number | null | undefined;
   readonly ordinalMax: (parent: string) => number;
-  readonly submitChild: (parent: DoerContext, request: ChildRequest) => Promise<JobHandle<unknown>>;
+  /** `ask` makes the request, once and at once; what it throws refuses the child like any other fault of it. */
+  readonly submitChild: (
+    parent: DoerContext,
+    ask: () => ChildRequest,
+  ) => Promise<JobHandle<unknown>>;
   readonly recordedStep: (job: string, key: string) => Json | undefined;
   /** Resolves true when it is journaled, false when the job takes no steps any more. */
   readonly recordStep: (context: DoerContext, key: string, value: Json) => Promise<boolean>;
@@ -107,12 +111,14 @@ export class DoerContext extends ToolContext {
   ): Promise<JobHandle<z.output<Output>>> {
     this.assertLive("submit");
     this.checkCancellation();
-    const key =
-      options.key === undefined ? this.#derivedKey(definition, input) : checkedKey(options.key);
-    this.#asked.add(key);
-    const request = { ...options, key, definition, input, ordinal: this.#ordinalFor(key) };
+    const ask = (): ChildRequest => {
+      const key =
+        options.key === undefined ? this.#derivedKey(definition, input) : checkedKey(options.key);
+      this.#asked.add(key);
+      return { ...options, key, definition, input, ordinal: this.#ordinalFor(key) };
+    };
     // The definition's schema types the result that the runtime keeps as JSON.
-    return this.#ports.submitChild(this, request) as Promise<JobHandle<z.output<Output>>>;
+    return this.#ports.submitChild(this, ask) as Promise<JobHandle<z.output<Output>>>;
   }
 
   /**
@@ -133,8 +139,8 @@ export class DoerContext extends ToolContext {
     this.checkCancellation();
     const checked = checkedKey(name);
     return this.#ports.awaitAnswer(this, checked, {
-      kind: options.kind ?? "approval",
-      reason: options.reason ?? checked,
+      kind: checkedKind(options.kind ?? "approval"),
+      reason: String(options.reason ?? checked),
     });
   }
 
@@ -177,4 +183,14 @@ function checkedKey(key: string): string {
   throw new InvalidArgumentError(`The key ${JSON.stringify(key)} cannot be used: ${fault}.`, {
     details: { key, fault },
   });
+}
+
+/** What the journal takes live it must take when it is read again: an unknown kind would set the job aside then. */
+function checkedKind(kind: unknown): WaitKind {
+  const parsed = WaitKind.safeParse(kind);
+  if (parsed.success) return parsed.data;
+  throw new InvalidArgumentError(
+    `A wait's kind is one of ${WaitKind.options.join(", ")}; found ${JSON.stringify(kind)}.`,
+    { details: { kind: String(kind), allowed: [...WaitKind.options] } },
+  );
 }

@@ -57,16 +57,17 @@ export class Door {
   }
 
   /** A root. Resolves when the decision is acknowledged; never rejects for a refusal. */
-  async submit(
+  submit(
     type: JobDefinition | string,
     input: unknown,
     options: SubmitOptions = {},
   ): Promise<Submitted> {
-    let id = typeof options.id === "string" ? options.id : "(none)";
+    const asked = typeof options.id === "string" ? options.id : "(none)";
     try {
-      const caller = this.#world.ambient.current();
-      if (caller !== null && !caller.isOver && caller.kind !== "doer")
-        throw onlyDoersSubmit(caller.id);
+      const ambient = this.#world.ambient.current();
+      // Code that has outlived its job submits as nobody (CTX-6).
+      const caller = ambient === null || ambient.isOver ? null : ambient;
+      if (caller !== null && caller.kind !== "doer") throw onlyDoersSubmit(caller.id);
       const definition = this.#definition(type);
       const submission = rootSubmission(
         this.#world.ids,
@@ -75,20 +76,22 @@ export class Door {
         options,
         caller?.type ?? null,
       );
-      id = submission.spec.id;
-      return await this.#admit(submission);
+      const { id } = submission.spec;
+      return this.#admit(submission).catch((error) => this.#refuse(id, id, refusalOf(error)));
     } catch (error) {
-      return this.#refuse(id, id, refusalOf(error));
+      return this.#refuse(asked, asked, refusalOf(error));
     }
   }
 
   /** A child of a doer's running attempt. Never rejects for a refusal: the handle is born failed. */
-  async submitChild(parent: DoerContext, request: ChildRequest): Promise<JobHandle<unknown>> {
+  async submitChild(parent: DoerContext, ask: () => ChildRequest): Promise<JobHandle<unknown>> {
+    let key = "(none)";
     try {
+      const request = ask();
+      key = request.key;
       return await this.#child(parent, request);
     } catch (error) {
-      return (await this.#refuse(`${parent.id}/${request.key}`, parent.workflow, refusalOf(error)))
-        .handle;
+      return (await this.#refuse(`${parent.id}/${key}`, parent.workflow, refusalOf(error))).handle;
     }
   }
 
@@ -103,8 +106,11 @@ export class Door {
     if (known === undefined) return (await this.#admit(submission)).handle;
     if (known.digest !== submission.spec.digest)
       throw childConflict(parent.id, request.key, known.id, definition.type);
-    if (this.#world.cells.task(known.id) !== undefined)
-      return this.#join(known.id, parent.workflow);
+    if (this.#world.cells.task(known.id) !== undefined) {
+      const handle = this.#join(known.id, parent.workflow);
+      await this.#acknowledged();
+      return handle;
+    }
     const ended = await this.#world.history.find(known.id, parent.workflow);
     if (ended === null) throw this.#unreadable(known.id);
     return this.#endedHandle(ended);
@@ -113,7 +119,11 @@ export class Door {
   /** A handle on a job that is live or has ended; null when there is none. */
   async find(job: string): Promise<JobHandle<unknown> | null> {
     const cells = this.#world.cells.task(job);
-    if (cells !== undefined) return this.#join(job, cells.job.workflow);
+    if (cells !== undefined) {
+      const handle = this.#join(job, cells.job.workflow);
+      await this.#acknowledged();
+      return handle;
+    }
     const ended = await this.#world.history.find(job, null);
     return ended === null ? null : this.#endedHandle(ended);
   }
@@ -129,14 +139,23 @@ export class Door {
     );
   }
 
-  /** A3: looks up what memory does not know, again when one of them left memory meanwhile, and decides in one turn. */
-  async #admit(submission: Submission): Promise<Submitted> {
+  /** Decides in one turn; what memory does not know is looked up first. */
+  #admit(submission: Submission): Promise<Submitted> {
     const { id } = submission.spec;
     if (submission.after.some((dependency) => dependency.id === id)) throw cycle(id);
     const named = submission.isIdChosen
       ? [{ id, workflow: id }, ...submission.after]
       : submission.after;
-    if (named.length === 0) return this.#turn(submission, NOTHING_ENDED);
+    return named.length === 0
+      ? this.#turn(submission, NOTHING_ENDED)
+      : this.#admitAfterLooking(submission, named);
+  }
+
+  /** A3: looks again when one of them left memory meanwhile. */
+  async #admitAfterLooking(
+    submission: Submission,
+    named: readonly NamedDependency[],
+  ): Promise<Submitted> {
     const watch = this.#world.history.watch(named.map((each) => each.id));
     try {
       for (;;) {
@@ -184,6 +203,8 @@ export class Door {
           : this.#join(id, workflow);
       return { decision: "joined", handle, refusal: null };
     }
+    const orphaned = this.#orphaned(submission);
+    if (orphaned !== null) return this.#refused(id, workflow, orphaned);
     const dependencies = this.#dependencies(submission, ended);
     if (!Array.isArray(dependencies)) return this.#refused(id, workflow, dependencies);
     this.#open(turn, withDependencies(submission, dependencies), ended);
@@ -206,6 +227,16 @@ export class Door {
     }
     const finding = this.#world.setAside.get(job);
     return finding === undefined ? null : setAside(job, finding.position, finding.reason);
+  }
+
+  /** A parent that ends, or has ended while the door looked something up, opens nothing any more: its cancel went round. */
+  #orphaned({ spec: { id, parent } }: Submission): HoldfastError | null {
+    if (parent === null) return null;
+    const state = this.#world.cells.task(parent)?.job.now.value ?? "ended";
+    if (state === "running") return null;
+    return new IllegalStateError(`The job ${id} is refused: its parent ${parent} is ${state}.`, {
+      details: { job: id, parent, state },
+    });
   }
 
   #dependencies(
@@ -262,6 +293,11 @@ export class Door {
     const handle = new JobHandle<unknown>(job, workflow, this.#handlePorts);
     handle.settle({ kind: "failed", error: failureOf(job, refusal) });
     return { decision: "refused", handle, refusal };
+  }
+
+  /** What memory knows may be staged only: nothing is answered by it before the log has it (ES-10). */
+  #acknowledged(): Promise<void> {
+    return new Promise((resolve) => this.#world.journal.barrier(resolve));
   }
 
   #refuse(job: string, workflow: string, refusal: HoldfastError): Promise<Submitted> {

@@ -21,11 +21,11 @@ import {
 import type { Ambient } from "../ports/ambient.ts";
 import type { Cell } from "../turn/cell.ts";
 import { Cancellation } from "./cancellation.ts";
-import type { ToolContext } from "./context.ts";
+import { ToolContext } from "./context.ts";
 import type { JobDefinition, Registry } from "./definition.ts";
 import { Dependencies, NO_DEPENDENCIES, type SettledDependency } from "./dependencies.ts";
 import { DoerContext, type DoerPorts } from "./doer-context.ts";
-import { toJson } from "./json-value.ts";
+import { freezeJson, toJson } from "./json-value.ts";
 
 export type AttemptEnd =
   | { readonly kind: "completed"; readonly result: Json; readonly unasked: readonly string[] }
@@ -79,6 +79,7 @@ export class Executions {
     invariant(spec !== null, "U1: a started job has a spec");
     const definition = this.#ports.registry.get(spec.type);
     invariant(definition !== undefined, "U1: a started job has a definition", { type: spec.type });
+    freezeJson(spec.input); // What a fold read is not frozen yet, and every attempt gets the same (U1).
     const cancellation = new Cancellation((error) => this.#ports.complain(spec.id, error));
     this.#running.set(spec.id, { number: attempt, cancellation });
     const remaining = () =>
@@ -106,9 +107,8 @@ export class Executions {
   #contextOf(
     kind: "tool" | "doer",
     options: ConstructorParameters<typeof ToolContext>[0],
-  ): DoerContext {
-    // A tool gets the same object without the right: the door refuses what a tool submits, and its type hides the calls.
-    return new DoerContext(options, kind === "doer" ? this.#ports.doer : FORBIDDEN);
+  ): ToolContext {
+    return kind === "doer" ? new DoerContext(options, this.#ports.doer) : new ToolContext(options);
   }
 
   async #runWithDependencies(
@@ -142,7 +142,7 @@ export class Executions {
     return { ...dependency, result: null, error: fromErrorRecord(record as ErrorRecord) }; // Made by toErrorRecord.
   }
 
-  async #run(definition: JobDefinition, context: DoerContext): Promise<void> {
+  async #run(definition: JobDefinition, context: ToolContext): Promise<void> {
     let end: AttemptEnd;
     try {
       const output = await this.#ports.ambient.run(context, () =>
@@ -152,7 +152,9 @@ export class Executions {
       if (!parsed.success) throw invalidOutput(definition.type, parsed.error);
       const result = toJson(parsed.data, `the result of job ${context.id}`);
       const unasked =
-        context.kind === "doer" ? this.#ports.unaskedKeys(context.id, context.askedKeys) : NOTHING;
+        context instanceof DoerContext
+          ? this.#ports.unaskedKeys(context.id, context.askedKeys)
+          : NOTHING;
       end = { kind: "completed", result, unasked };
     } catch (error) {
       end = { kind: "failed", failure: failureOf(error) };
@@ -190,19 +192,3 @@ export const faultsOf = (error: {
     ({ path, message }) =>
       `${path.length === 0 ? "(value)" : path.map(String).join(".")}: ${message}`,
   );
-
-const refuse = (): never => {
-  throw new SystemError("Only a doer submits, takes steps or waits from inside a job.", {
-    details: { component: "job" },
-  });
-};
-
-const FORBIDDEN: DoerPorts = {
-  digest: refuse,
-  recordedOrdinal: refuse,
-  ordinalMax: refuse,
-  submitChild: refuse,
-  recordedStep: refuse,
-  recordStep: refuse,
-  awaitAnswer: refuse,
-};

@@ -37,12 +37,13 @@ export function toJson(value: unknown, what: string): Json {
       { details: { what, bytes, bytesMax: VALUE_BYTES_MAX } },
     );
   }
-  return freeze(JSON.parse(text));
+  return freezeJson(JSON.parse(text));
 }
 
-function freeze(value: Json): Json {
-  if (typeof value !== "object" || value === null) return value;
-  for (const item of Object.values(value)) freeze(item);
+/** Freezes it in depth and hands it back; what is frozen already was frozen here, in depth. */
+export function freezeJson(value: Json): Json {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const item of Object.values(value)) freezeJson(item);
   return Object.freeze(value);
 }
 

@@ -218,13 +218,15 @@ export class Runtime {
    * Submits a root. Resolves when the decision is acknowledged, with a handle in every case: a refused submission's is born
    * failed, and its `result()` rejects with the refusal as cause.
    */
-  async submit<Input extends z.ZodType, Output extends z.ZodType>(
+  submit<Input extends z.ZodType, Output extends z.ZodType>(
     definition: JobDefinition<Input, Output>,
     input: z.input<Input>,
     options: SubmitOptions = {},
   ): Promise<JobHandle<z.output<Output>>> {
-    const { handle } = await this.#door.submit(definition, input, options);
-    return handle as JobHandle<z.output<Output>>; // The definition's schema parsed what the journal keeps.
+    // The definition's schema parsed what the journal keeps.
+    return this.#door
+      .submit(definition, input, options)
+      .then(({ handle }) => handle as JobHandle<z.output<Output>>);
   }
 
   /** Submits a root by the name of its type, and says what was decided: for commands that come as data. */
@@ -286,6 +288,11 @@ export class Runtime {
       setAside: [...setAside].map(([job, finding]) => ({ job, ...finding })),
       types: registry.types,
     };
+  }
+
+  /** Its parts, for tools that look and tests that compare; never to be changed from outside. */
+  get world(): World {
+    return this.#world;
   }
 
   /** Why the runtime is over by itself, or null. */
@@ -393,9 +400,9 @@ export class Runtime {
     const { kinship } = this.#world;
     for (const { cell, event } of moves) {
       if (cell.kind !== "job") continue;
-      if (cell.isFinal)
-        this.#jobEnded(cell as Cell<"job">); // Its kind was just looked at.
-      else kinship.moved(cell.id, event);
+      // Every move, also of a job that is submitted and ends in one turn: the fold, too, sees them all.
+      kinship.moved(cell.id, event);
+      if (cell.isFinal) this.#jobEnded(cell as Cell<"job">); // Its kind was just looked at.
     }
   }
 
@@ -474,8 +481,7 @@ export class Runtime {
     const { outcome } = job.now.context;
     const { cells, handles, history, kinship, timers } = this.#world;
     invariant(outcome !== null, "Q2: an ended job has an outcome", { job: job.id });
-    timers.disarm(job.id, "timeout");
-    timers.disarm(job.id, "grace");
+    timers.disarmAll(job.id);
     this.#cancelChildren(job.id, `its parent ${job.id} has ended`);
     this.#calls.forget(job.id);
     cells.remove(job.id);

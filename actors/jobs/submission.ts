@@ -15,7 +15,7 @@ import type { Json } from "../../machines/json.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { faultOfId } from "../journal/subjects.ts";
 import type { Ids } from "../ports/ids.ts";
-import type { JobDefinition } from "./definition.ts";
+import { faultOfTimeout, type JobDefinition } from "./definition.ts";
 import type { ChildRequest, DoerContext } from "./doer-context.ts";
 import { faultsOf } from "./execution.ts";
 import { JobHandle } from "./handle.ts";
@@ -127,12 +127,15 @@ function commonSpec(
 > {
   const { type, kind, displayName, retryClass, retryBudget } = definition;
   const timeoutMs = options.timeoutMs === undefined ? definition.timeoutMs : options.timeoutMs;
-  if (timeoutMs !== null && !(timeoutMs > 0)) {
-    throw new InvalidArgumentError(`timeoutMs: more than 0, or null; found ${timeoutMs}.`, {
-      details: { timeoutMs },
-    });
-  }
+  const timeoutFault = faultOfTimeout(timeoutMs);
+  if (timeoutFault !== null)
+    throw new InvalidArgumentError(`${timeoutFault}.`, { details: { fault: timeoutFault } });
   const toleratesFailures = options.toleratesFailures ?? false;
+  if (typeof toleratesFailures !== "boolean") {
+    throw new InvalidArgumentError(
+      `toleratesFailures: true or false; found ${typeof toleratesFailures}.`,
+    );
+  }
   return {
     type,
     kind,
@@ -169,8 +172,12 @@ function checkedMetadata(
   own: Readonly<Record<string, Json>>,
 ): JobSpec["metadata"] {
   if (given === undefined) return own;
-  const text = JSON.stringify(given) ?? "";
-  if (text.length <= METADATA_BYTES_MAX) return { ...JSON.parse(text), ...own };
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw new InvalidArgumentError("metadata: an object of JSON values.");
+  const metadata = toJson(given, "metadata");
+  const text = JSON.stringify(metadata);
+  // It was an object, and JSON of it is one.
+  if (text.length <= METADATA_BYTES_MAX) return { ...(metadata as JobSpec["metadata"]), ...own };
   throw new InvalidArgumentError(
     `metadata: at most ${METADATA_BYTES_MAX} characters of JSON, found ${text.length}.`,
     {
@@ -180,7 +187,9 @@ function checkedMetadata(
 }
 
 function namedDependencies(after: SubmitOptions["after"]): readonly NamedDependency[] {
-  if (after === undefined || after.length === 0) return [];
+  if (after === undefined) return [];
+  if (!Array.isArray(after))
+    throw new InvalidArgumentError(`after: a list of handles and ids; found ${typeof after}.`);
   if (after.length > DEPENDENCIES_MAX) {
     throw new InvalidArgumentError(
       `after: at most ${DEPENDENCIES_MAX} dependencies, found ${after.length}.`,

@@ -24,13 +24,13 @@ export interface Transition {
   readonly sequence: number;
   readonly event: ChartEvent;
   /** Schema version of the event; absent means 1. */
-  readonly v?: number;
+  readonly v?: number | undefined;
   readonly from: string;
   readonly to: string;
-  readonly reason?: string;
-  readonly evidence?: Readonly<Record<string, unknown>>;
-  /** Types of the effects this move named, in order; their parameters follow from the event. Absent means none. */
-  readonly effects?: readonly string[];
+  readonly reason?: string | undefined;
+  readonly evidence?: Readonly<Record<string, unknown>> | undefined;
+  /** The `do.*` effects this move named, in order; what they carry follows from the event. Absent means none. */
+  readonly effects?: readonly string[] | undefined;
 }
 
 /** What moved in one group and one scope. */
@@ -65,8 +65,27 @@ export interface FenceBody {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-export const encodeBody = (body: RecordBody | FenceBody): Uint8Array =>
-  encoder.encode(JSON.stringify(body));
+/**
+ * Bodies are written one behind the other into chunks: a buffer of its own for each costs more than the writing (measured).
+ * A chunk lives as long as the last body in it.
+ */
+const CHUNK_BYTES = 512 * 1024;
+let chunk = new Uint8Array(CHUNK_BYTES);
+let used = 0;
+
+/** The body's bytes; they are not written to again. */
+export function encodeBody(body: RecordBody | FenceBody): Uint8Array {
+  const text = JSON.stringify(body);
+  const bytesMax = 3 * text.length; // UTF-8 takes at most three bytes for a UTF-16 unit.
+  if (bytesMax > CHUNK_BYTES / 4) return encoder.encode(text);
+  if (used + bytesMax > CHUNK_BYTES) {
+    chunk = new Uint8Array(CHUNK_BYTES);
+    used = 0;
+  }
+  const from = used;
+  used += encoder.encodeInto(text, chunk.subarray(from)).written;
+  return chunk.subarray(from, used);
+}
 
 export type Decoded =
   | { readonly kind: "record"; readonly body: RecordBody }

@@ -10,13 +10,23 @@
  * N3. While the store is away the journal waits and keeps what is staged. It ends (`onEnd`) only when fenced, when the log
  *     lost what it had acknowledged, or when a reader must halt.
  * N4. Silence is judged one poll after it is due, and never by a poll that came late itself: our own gap is not the store's.
+ * N5. Of two fences the later one owns. A foreign one that shows before our own has a position is compared when it has one.
+ * N6. Resyncs that bring no group into the log come ever more slowly: each leaves a fence in a store that may be almost full.
  */
-import { FencedError, type HoldfastError, JournalError } from "../errors.ts";
+import { invariant } from "../../machines/invariant.ts";
+import { type HoldfastError, isHoldfastError, JournalError } from "../errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ids } from "../ports/ids.ts";
 import { BODY_VERSION, type Durability, encodeBody, type FenceBody } from "./codec.ts";
 import { Epochs } from "./epochs.ts";
 import { checksumOf, formatFrame, messageId, parseFrame } from "./frame.ts";
+import {
+  brokenError,
+  fencedError,
+  haltError,
+  rolledBackError,
+  unfencedError,
+} from "./journal-errors.ts";
 import { JournalTime, type LastMoment } from "./journal-time.ts";
 import type { Log, LogAppender, PublishAnswer } from "./log.ts";
 import { JournalReader, type ReaderSink, type ReadRecord } from "./reader.ts";
@@ -51,6 +61,11 @@ export type JournalNotice =
   | { readonly kind: "waiting"; readonly reason: string; readonly delayMs: number }
   | { readonly kind: "resynced"; readonly fencePosition: number; readonly resent: number };
 
+/** What became of a fence: in the log, or why not. `unknown`: the log alone can tell. */
+type FenceOutcome =
+  | { readonly kind: "stored"; readonly writer: string; readonly position: number }
+  | { readonly kind: "refused" | "unknown"; readonly reason: string };
+
 export type JournalState = "taking" | "open" | "resyncing" | "ended" | "closed";
 
 export class Journal {
@@ -63,11 +78,22 @@ export class Journal {
   #appender: LogAppender | null = null;
   #follow: { stop(): Promise<void> } | null = null;
   #time: JournalTime;
+  /** 0 until the first own fence is answered. */
   #fencePosition = 0;
+  /** The latest foreign fence that was seen. */
+  #rival: { readonly position: number; readonly writer: string } | null = null;
   #state: JournalState = "taking";
+  /** Whether `take` has resolved, so that `onEnd` is the way to tell that all is over. */
+  #isTaken = false;
+  #ended: HoldfastError | null = null;
+  /** Why the present connection is gone; null while it is not. */
+  #lost: string | null = null;
   #poll: { cancel(): void } | null = null;
-  #oldest = { index: 0, sinceMs: 0 };
-  #drained: (() => void)[] = [];
+  /** Since when the oldest publish in flight has been waiting, as far as polls saw; null: nothing is waiting. */
+  #oldest: { readonly position: number; readonly sinceMs: number } | null = null;
+  /** Before the next attempt to resync (N6). */
+  #delayMs = 0;
+  readonly #drained: (() => void)[] = [];
   #isPumping = false;
 
   private constructor(options: JournalOptions) {
@@ -119,13 +145,20 @@ export class Journal {
     return this.#time.now();
   }
 
-  /** Begins appending. Journal time goes on from `last`, the newest moment that the fold saw. */
+  /**
+   * Begins appending. Journal time goes on from `last`, the newest moment that the fold saw.
+   * Errors: what `onEnd` was told, when the journal has ended since it was taken.
+   */
   open(last: LastMoment | null): void {
+    if (this.#ended !== null) throw this.#ended;
+    invariant(this.#state === "taking", "a journal is opened once, before it is closed", {
+      state: this.#state,
+    });
     this.#time = new JournalTime(this.#options.clock, last);
     this.#state = "open";
     this.#schedulePoll();
-    if (this.#writer.poison === null) this.#pump();
-    else void this.#resync(this.#writer.poison.reason); // The connection went while the log was read.
+    if (this.#lost === null) this.#pump();
+    else this.#poisoned(this.#lost); // The connection went while the log was read.
   }
 
   /** Stages one group; `onAcknowledged` runs when the log has all of it, in staging order. Never throws. */
@@ -175,14 +208,7 @@ export class Journal {
     );
     await this.#connect();
     const fence = await this.#fence("take", undefined);
-    if (fence === null) {
-      throw new JournalError(
-        "The fence was not acknowledged; the log alone can tell whether it is stored.",
-        {
-          details: { outcome: "unknown", subject: fenceSubject },
-        },
-      );
-    }
+    if (fence.kind !== "stored") throw unfencedError(fence, fenceSubject);
     this.#fencePosition = fence.position;
     this.#writer.begin(fence.writer, fence.position);
     const reader = new JournalReader({
@@ -195,26 +221,34 @@ export class Journal {
     });
     await log.read({ from: 1, through: fence.position }, (message) => reader.push(message));
     if (reader.halted !== null) throw haltError(reader.halted);
+    if (this.#isOverruled(this.#rival)) throw fencedError(this.#rival);
+    this.#isTaken = true;
+  }
+
+  /** N5. */
+  #isOverruled<Fence extends { readonly position: number }>(rival: Fence | null): rival is Fence {
+    return rival !== null && this.#fencePosition > 0 && rival.position > this.#fencePosition;
   }
 
   #watchFence(line: string, position: number): void {
     const frame = parseFrame(line);
-    if (frame?.index !== 0 || this.#own.has(frame.writer) || position < this.#fencePosition) return;
-    this.#end(fencedError(position, frame.writer));
+    if (frame?.index !== 0 || this.#own.has(frame.writer)) return;
+    this.#rival = { position, writer: frame.writer };
+    if (this.#isTaken && this.#isOverruled(this.#rival)) this.#end(fencedError(this.#rival));
   }
 
   async #connect(): Promise<void> {
-    this.#appender = await this.#options.log.openAppender({
+    this.#lost = null;
+    const appender = await this.#options.log.openAppender({
       onAnswer: (index, answer) => this.#answered(index, answer),
       onDisconnect: (reason) => this.#disconnected(reason),
     });
+    if (this.#state === "taking" || this.#state === "resyncing") this.#appender = appender;
+    else await appender.close(); // It was closed, or ended, meanwhile.
   }
 
-  /** Publishes a fence and waits for its answer; null when it was refused or nothing came: the caller looks again. */
-  async #fence(
-    kind: "take" | "resync",
-    after: number | undefined,
-  ): Promise<{ writer: string; position: number } | null> {
+  /** Publishes a fence and waits for its answer, at most ANSWER_WAIT_MS. */
+  async #fence(kind: "take" | "resync", after: number | undefined): Promise<FenceOutcome> {
     const { clock, ids, owner, durability, fenceSubject } = this.#options;
     const writer = ids.writerId();
     this.#own.add(writer);
@@ -232,9 +266,14 @@ export class Journal {
       body,
       ...(after === undefined ? {} : { expectedLastSequence: after }),
     });
-    return answer?.kind === "stored" && !answer.isDuplicate
-      ? { writer, position: answer.sequence }
-      : null;
+    if (answer === null) return { kind: "unknown", reason: this.#lost ?? "no answer" };
+    if (answer.kind === "stored") {
+      return answer.isDuplicate
+        ? { kind: "unknown", reason: "answered as a duplicate" }
+        : { kind: "stored", writer, position: answer.sequence };
+    }
+    this.#own.delete(writer); // Nobody will ever read it.
+    return { kind: "refused", reason: answer.description };
   }
 
   #fenceAnswer: ((answer: PublishAnswer | null) => void) | null = null;
@@ -263,9 +302,14 @@ export class Journal {
   }
 
   #disconnected(reason: string): void {
+    this.#lost = reason;
     this.#fenceAnswer?.(null);
-    if (this.#state === "open" || this.#state === "taking") this.#writer.poisonWith(reason);
-    if (this.#state === "open") void this.#resync(reason);
+    if (this.#state === "open") this.#poisoned(reason);
+  }
+
+  #poisoned(reason: string): void {
+    this.#writer.poisonWith(reason);
+    void this.#resync(reason);
   }
 
   #pump(): void {
@@ -294,16 +338,18 @@ export class Journal {
   }
 
   #judgeSilence(nowMs: number, wasLate: boolean): void {
-    const index = this.#writer.acknowledgedPosition;
-    const isWaiting = this.#writer.inFlightCount > 0;
-    if (!isWaiting || index !== this.#oldest.index || wasLate) {
-      this.#oldest = { index, sinceMs: nowMs };
+    const position = this.#writer.acknowledgedPosition;
+    if (this.#writer.inFlightCount === 0) {
+      this.#oldest = null;
       return;
     }
-    if (nowMs - this.#oldest.sinceMs < ANSWER_WAIT_MS) return;
-    const reason = `no answer to the oldest publish for ${Math.round(nowMs - this.#oldest.sinceMs)} ms`;
-    this.#writer.poisonWith(reason);
-    void this.#resync(reason);
+    if (this.#oldest?.position !== position || wasLate) {
+      this.#oldest = { position, sinceMs: nowMs };
+      return;
+    }
+    const silentMs = Math.round(nowMs - this.#oldest.sinceMs);
+    if (silentMs >= ANSWER_WAIT_MS)
+      this.#poisoned(`no answer to the oldest publish for ${silentMs} ms`);
   }
 
   async #resync(reason: string): Promise<void> {
@@ -311,62 +357,74 @@ export class Journal {
     this.#state = "resyncing";
     const pending = this.#writer.pendingCount;
     this.#options.onNotice?.({ kind: "resyncing", reason, pending });
-    for (
-      let delayMs = BACKOFF_MS_MIN;
-      this.#state === "resyncing";
-      delayMs = Math.min(2 * delayMs, BACKOFF_MS_MAX)
-    ) {
-      try {
-        if (await this.#resyncOnce()) return;
-      } catch (error) {
-        if (
-          error instanceof FencedError ||
-          (error instanceof JournalError && error.retry === "never")
-        )
-          return this.#end(error);
-        this.#options.onNotice?.({ kind: "waiting", reason: String(error), delayMs });
-      }
-      await new Promise<void>((resolve) => this.#options.clock.wakeIn(delayMs, resolve));
+    const hasProgressed = this.#writer.firstIncomplete.position > this.#fencePosition + 1;
+    if (hasProgressed) this.#delayMs = 0;
+    let obstacle: string | null = reason;
+    while (obstacle !== null) {
+      await this.#pause(obstacle);
+      obstacle = this.#state === "resyncing" ? await this.#tryResync() : null;
     }
   }
 
-  /** True: open again. False: somebody wrote between reading and fencing, look again. Throws: the store is away, or the end. */
-  async #resyncOnce(): Promise<boolean> {
+  async #pause(reason: string): Promise<void> {
+    const delayMs = this.#delayMs;
+    this.#delayMs = Math.min(Math.max(2 * delayMs, BACKOFF_MS_MIN), BACKOFF_MS_MAX);
+    if (delayMs === 0) return;
+    this.#options.onNotice?.({ kind: "waiting", reason, delayMs });
+    await new Promise<void>((resolve) => this.#options.clock.wakeIn(delayMs, resolve));
+  }
+
+  /** Null: open again, or over. Else what stands in the way, for a while. */
+  async #tryResync(): Promise<string | null> {
+    try {
+      return await this.#resyncOnce();
+    } catch (error) {
+      if (error instanceof JournalError && error.retry !== "never") return error.message;
+      const end = isHoldfastError(error) ? error : brokenError(error);
+      this.#end(end);
+      return null;
+    }
+  }
+
+  /** Null: open again, or over. Else what stands in the way. Throws: the store is away, or the end. */
+  async #resyncOnce(): Promise<string | null> {
     await this.#appender?.close();
     this.#appender = null;
     await this.#connect();
     const { lastSequence } = await this.#options.log.info();
     await this.#reread(lastSequence);
+    if (this.#state !== "resyncing") return null;
     const fence = await this.#fence("resync", lastSequence);
-    if (fence === null || this.#state !== "resyncing") return false;
+    if (this.#state !== "resyncing") return null;
+    if (fence.kind !== "stored") return `the fence was not acknowledged: ${fence.reason}`;
+    if (this.#lost !== null) return this.#lost;
     this.epochs.begin(fence.writer, fence.position, this.#writer.firstIncomplete.position - 1);
     this.#fencePosition = fence.position;
     this.#writer.begin(fence.writer, fence.position);
     this.#state = "open";
-    this.#oldest = { index: 0, sinceMs: this.#options.clock.monotonicMs() };
+    this.#oldest = null;
     this.#options.onNotice?.({
       kind: "resynced",
       fencePosition: fence.position,
       resent: this.#writer.pendingCount,
     });
     this.#pump();
-    return true;
+    return null;
   }
 
-  /** Finds what of ours the log holds, by the reader rule itself. */
+  /** Finds what of ours the log holds, by the reader rule itself, and that it still holds what it acknowledged. */
   async #reread(lastSequence: number): Promise<void> {
     const acknowledged = this.#writer.acknowledgedPosition;
     if (lastSequence < acknowledged) throw rolledBackError(lastSequence, acknowledged);
     const from = this.#writer.firstIncomplete;
-    if (lastSequence < from.position) return;
     const reader = new JournalReader(
       {
         fence: ({ position, writer }) => {
-          if (!this.#own.has(writer)) throw fencedError(position, writer);
+          if (!this.#own.has(writer)) throw fencedError({ position, writer });
         },
         group: () => {
           // Groups of the epoch that is being resynced only: an own fence after it has no groups yet.
-          this.#writer.confirmBelow(reader.state.nextIndex);
+          if (this.#state === "resyncing") this.#writer.confirmBelow(reader.state.nextIndex);
         },
         fault: () => undefined, // Void records of others, and our own behind them, are what the new fence settles.
       },
@@ -377,34 +435,26 @@ export class Journal {
         validThrough: from.position - 1,
       },
     );
-    await this.#options.log.read({ from: from.position, through: lastSequence }, (message) =>
-      reader.push(message),
-    );
+    // A log that lost its end and grew again is as long as before: the last acknowledged record itself has to be there.
+    let isKept = false;
+    const start = Math.min(from.position, acknowledged);
+    await this.#options.log.read({ from: start, through: lastSequence }, (message) => {
+      if (message.sequence === acknowledged) {
+        isKept = message.id === messageId(this.#writer.writer, acknowledged - this.#fencePosition);
+        if (!isKept) throw rolledBackError(acknowledged - 1, acknowledged);
+      }
+      if (message.sequence >= from.position) reader.push(message);
+    });
+    if (!isKept) throw rolledBackError(acknowledged - 1, acknowledged);
     if (reader.halted !== null) throw haltError(reader.halted);
   }
 
   #end(error: HoldfastError): void {
     if (this.#state === "ended" || this.#state === "closed") return;
     this.#state = "ended";
+    this.#ended = error;
     this.#poll?.cancel();
     this.#settleDrained();
     this.#options.onEnd(error);
   }
 }
-
-const fencedError = (position: number, writer: string) =>
-  new FencedError(`Another owner took the partition at position ${position}; this one stops.`, {
-    details: { position, writer },
-  });
-
-const rolledBackError = (found: number, acknowledged: number) =>
-  new JournalError(
-    `The log ends at position ${found}, but position ${acknowledged} was acknowledged: the store lost acknowledged records.`,
-    { retry: "never", details: { outcome: "refused", found, acknowledged } },
-  );
-
-const haltError = (halt: { position: number; reason: string }) =>
-  new JournalError(`The log cannot be read past position ${halt.position}: ${halt.reason}.`, {
-    retry: "never",
-    details: { outcome: "refused", position: halt.position },
-  });

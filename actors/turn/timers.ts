@@ -25,7 +25,9 @@ export class Timers {
   readonly #due: (actor: string, name: string) => void;
   /** Binary heap by `dueAt`; disarmed ones stay until they surface or are half of it. */
   #heap: Timer[] = [];
-  readonly #armed = new Map<string, Timer>();
+  /** By actor; an actor has one or two. */
+  readonly #armed = new Map<string, readonly Timer[]>();
+  #armedCount = 0;
   #wake: { readonly at: number; readonly handle: { cancel(): void } } | null = null;
 
   /** `now` is journal time, ms; `due` is called once per timer, in order of its instant. */
@@ -36,24 +38,40 @@ export class Timers {
   }
 
   get size(): number {
-    return this.#armed.size;
+    return this.#armedCount;
   }
 
   arm(actor: string, name: string, dueAt: number): void {
     this.disarm(actor, name);
     const timer = { actor, name, dueAt, isArmed: true };
-    this.#armed.set(`${name}\n${actor}`, timer);
+    this.#armed.set(actor, [...(this.#armed.get(actor) ?? []), timer]);
+    this.#armedCount += 1;
     this.#push(timer);
     this.#setWake();
   }
 
   disarm(actor: string, name: string): void {
-    const key = `${name}\n${actor}`;
-    const timer = this.#armed.get(key);
-    if (timer === undefined) return;
-    timer.isArmed = false;
-    this.#armed.delete(key);
-    if (this.#heap.length > 64 && this.#heap.length > 2 * this.#armed.size) this.#rebuild();
+    this.#drop(actor, (timer) => timer.name === name);
+  }
+
+  /** The actor has ended. */
+  disarmAll(actor: string): void {
+    this.#drop(actor, () => true);
+  }
+
+  #drop(actor: string, which: (timer: Timer) => boolean): void {
+    const armed = this.#armed.get(actor);
+    if (armed === undefined) return;
+    const kept: Timer[] = [];
+    for (const timer of armed) {
+      if (which(timer)) {
+        timer.isArmed = false;
+        this.#armedCount -= 1;
+      } else kept.push(timer);
+    }
+    if (kept.length === 0) this.#armed.delete(actor);
+    else this.#armed.set(actor, kept);
+    if (this.#heap.length > 64 && this.#heap.length > 2 * this.#armedCount) this.#rebuild();
   }
 
   stop(): void {
@@ -61,6 +79,7 @@ export class Timers {
     this.#wake = null;
     this.#heap = [];
     this.#armed.clear();
+    this.#armedCount = 0;
   }
 
   #fire(): void {
@@ -70,7 +89,7 @@ export class Timers {
       if (first.isArmed && first.dueAt > now) break;
       this.#pop();
       if (!first.isArmed) continue;
-      this.#armed.delete(`${first.name}\n${first.actor}`);
+      this.disarm(first.actor, first.name);
       this.#due(first.actor, first.name);
     }
     this.#setWake();

@@ -66,6 +66,9 @@ export interface TurnPorts {
   readonly release: (effects: readonly ReleasedEffect[]) => void;
 }
 
+/** Up to this many scopes of a turn are looked through; more are mapped. */
+const FEW_SCOPES = 4;
+
 interface Scope {
   readonly subject: string;
   readonly workflow: string;
@@ -79,7 +82,8 @@ export class Turn {
   readonly #ports: TurnPorts;
   readonly #cause: string;
   readonly #scopes: Scope[] = [];
-  readonly #scopeOf = new Map<string, Scope>();
+  /** Null while there are few scopes: most turns have one. */
+  #scopeOf: Map<string, Scope> | null = null;
   readonly #touched: Cell[] = [];
   readonly #created: TaskCells[] = [];
   readonly #moves: Committed[] = [];
@@ -135,26 +139,35 @@ export class Turn {
     effects: readonly Effect[],
     move: Move,
   ): void {
-    let scope = this.#scopeOf.get(cell.subject);
-    if (scope === undefined) {
-      scope = { subject: cell.subject, workflow: cell.workflow, transitions: [] };
-      this.#scopes.push(scope);
-      this.#scopeOf.set(cell.subject, scope);
-    }
+    const scope = this.#scopeOfCell(cell);
     const { version } = cell.chart;
+    // Members that are undefined are not written: an absent one and an undefined one are the same record.
     scope.transitions.push({
       actor: cell.name,
       sequence: cell.stagedSequence,
       event,
-      ...(version === 1 ? {} : { v: version }),
+      v: version === 1 ? undefined : version,
       from,
       to,
-      ...(move.reason === undefined ? {} : { reason: this.#ports.redactor.redact(move.reason) }),
-      ...(move.evidence === undefined
-        ? {}
-        : { evidence: this.#ports.redactor.redact(move.evidence) }),
-      ...(effects.length === 0 ? {} : { effects: effects.map(({ type }) => type) }),
+      reason: move.reason === undefined ? undefined : this.#ports.redactor.redact(move.reason),
+      evidence:
+        move.evidence === undefined ? undefined : this.#ports.redactor.redact(move.evidence),
+      effects: leavingTypes(effects),
     });
+  }
+
+  #scopeOfCell({ subject, workflow }: Cell): Scope {
+    const known =
+      this.#scopeOf === null
+        ? this.#scopes.find((scope) => scope.subject === subject)
+        : this.#scopeOf.get(subject);
+    if (known !== undefined) return known;
+    const scope: Scope = { subject, workflow, transitions: [] };
+    this.#scopes.push(scope);
+    if (this.#scopeOf === null && this.#scopes.length > FEW_SCOPES) {
+      this.#scopeOf = new Map(this.#scopes.map((each) => [each.subject, each]));
+    } else this.#scopeOf?.set(subject, scope);
+    return scope;
   }
 
   #name(cell: Cell, effect: Effect | undefined, index: number): void {
@@ -226,6 +239,13 @@ export class Turn {
     for (const cell of this.#touched) cell.staged = null;
     for (const { job } of this.#created) this.#ports.cells.remove(job.id);
   }
+}
+
+/** What leaves the process; a `tell.*` is seen by the transition it leads to. */
+function leavingTypes(effects: readonly Effect[]): readonly string[] | undefined {
+  const types: string[] = [];
+  for (const { type } of effects) if (type.startsWith("do.")) types.push(type);
+  return types.length === 0 ? undefined : types;
 }
 
 /**

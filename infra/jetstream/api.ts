@@ -20,7 +20,7 @@ const failureSchema = z.object({
  * Errors: JournalError, refused or unknown; `details.apiCode` is the server's numeric code when it gave one.
  */
 export async function callApi<Answer>(
-  connection: ReadConnection,
+  connection: Pick<ReadConnection, "request">,
   verb: string,
   body: Readonly<Record<string, unknown>> | null,
   schema: z.ZodType<Answer>,

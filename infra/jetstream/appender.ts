@@ -7,22 +7,18 @@
  * A1. One connection, never reconnected: what was sent on it is sent now or never.
  * A2. An answer is matched by the index in its reply subject, not by its place in a queue.
  * A3. The end comes once: after `close` or `onDisconnect` nothing is answered any more, whatever is still in a buffer.
+ * A5. What is published in one round of the event loop goes out in one write: a write a message was a third of all cost of
+ *     many small turns (measured). It leaves before the loop looks for input again.
  * A4. Publishing costs 5 µs a message (measured), because headers are written by hand and an answer of the usual form is read
  *     from its bytes; everything unusual is parsed as JSON.
  */
-import {
-  createInbox,
-  Events,
-  type Msg,
-  type MsgHdrs,
-  type NatsConnection,
-  type PublishOptions,
-} from "nats";
+import { Events, type Msg, type MsgHdrs, type NatsConnection, type PublishOptions } from "nats";
 import { JournalError } from "../../actors/errors.ts";
 import { BODY_BYTES_MAX } from "../../actors/journal/codec.ts";
 import type { AppenderEvents, LogAppender, OutgoingMessage } from "../../actors/journal/log.ts";
 import { invariant } from "../../machines/invariant.ts";
 import {
+  newInbox,
   openBareConnection,
   REQUEST_WAIT_MS,
   type ServerAddress,
@@ -31,12 +27,20 @@ import {
 import { translateError } from "./errors.ts";
 import { encodeHeaders, HEADER_BYTES_MAX } from "./headers.ts";
 import type { PartitionNames } from "./names.ts";
-import { parsePublishAnswer } from "./publish-answer.ts";
+import { answerReader } from "./publish-answer.ts";
 
 /** What the client's publish path asks of headers: their bytes, once, at once. */
 interface EncodedHeaders {
   bytes: Buffer;
   encode(): Buffer;
+}
+
+/** A message of this round, its headers encoded. */
+interface Outbound {
+  readonly subject: string;
+  readonly body: Uint8Array;
+  readonly headers: Buffer;
+  readonly reply: string;
 }
 
 const PAYLOAD_BYTES_MIN = BODY_BYTES_MAX + HEADER_BYTES_MAX;
@@ -51,7 +55,7 @@ export async function openAppender(
   const connection = await openBareConnection(address, `holdfast-append-${names.stream}`);
   try {
     checkPayload(connection);
-    const inbox = createInbox(address.inboxPrefix);
+    const inbox = newInbox(address);
     const appender = new JetStreamAppender(connection, names, inbox, events);
     // Answered only when the server knows the subscription: no answer can be missed from here on.
     await bounded(connection.flush(), names);
@@ -92,6 +96,7 @@ class JetStreamAppender implements LogAppender {
   readonly #events: AppenderEvents;
   readonly #inbox: string;
   readonly #subjectHead: string;
+  readonly #readAnswer: ReturnType<typeof answerReader>;
   readonly #headers: EncodedHeaders = {
     bytes: Buffer.alloc(0),
     encode() {
@@ -99,6 +104,7 @@ class JetStreamAppender implements LogAppender {
     },
   };
   readonly #options: PublishOptions;
+  #round: Outbound[] = [];
   #isOver = false;
 
   constructor(
@@ -112,6 +118,7 @@ class JetStreamAppender implements LogAppender {
     this.#events = events;
     this.#inbox = `${inbox}.`;
     this.#subjectHead = `${names.prefix}.`;
+    this.#readAnswer = answerReader(names.stream);
     // The client calls `encode` and nothing else; a header object of its own kind would triple the cost of a publish.
     this.#options = { reply: "", headers: this.#headers as unknown as MsgHdrs };
     connection.subscribe(`${inbox}.*`, {
@@ -126,19 +133,33 @@ class JetStreamAppender implements LogAppender {
 
   publish(message: OutgoingMessage, index: number): void {
     const { subject, body } = message;
-    invariant(
-      subject.startsWith(this.#subjectHead) && !UNSAFE_SUBJECT.test(subject),
-      "a message is published under the partition's own prefix",
-      { subject, prefix: this.#names.prefix },
-    );
-    invariant(body.length <= BODY_BYTES_MAX, "a body has its size checked before it is published", {
+    if (!subject.startsWith(this.#subjectHead) || UNSAFE_SUBJECT.test(subject)) {
+      const said = "a message is published under the partition's own prefix";
+      invariant(false, said, { subject, prefix: this.#names.prefix });
+    }
+    if (body.length > BODY_BYTES_MAX) {
+      const said = "a body has its size checked before it is published";
+      invariant(false, said, { subject, bytes: body.length });
+    }
+    if (this.#isOver) return;
+    this.#round.push({
       subject,
-      bytes: body.length,
+      body,
+      headers: encodeHeaders(message),
+      reply: this.#inbox + index,
     });
-    if (this.#isOver || this.#connection.isClosed()) return;
-    this.#headers.bytes = encodeHeaders(message);
-    this.#options.reply = this.#inbox + index;
-    this.#connection.publish(subject, body, this.#options);
+    if (this.#round.length === 1) setImmediate(() => this.#sendRound());
+  }
+
+  #sendRound(): void {
+    const round = this.#round;
+    this.#round = [];
+    for (const { subject, body, headers, reply } of round) {
+      if (this.#isOver || this.#connection.isClosed()) return;
+      this.#headers.bytes = headers;
+      this.#options.reply = reply;
+      this.#connection.publish(subject, body, this.#options);
+    }
   }
 
   async close(): Promise<void> {
@@ -150,7 +171,7 @@ class JetStreamAppender implements LogAppender {
     if (this.#isOver) return;
     try {
       const index = Number(message.subject.slice(this.#inbox.length));
-      this.#events.onAnswer(index, parsePublishAnswer(message, this.#names.stream));
+      this.#events.onAnswer(index, this.#readAnswer(message));
     } catch (thrown) {
       throwOutside(thrown);
     }

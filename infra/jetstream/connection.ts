@@ -20,17 +20,26 @@ import {
   type Subscription,
 } from "nats";
 import { IllegalStateError, JournalError } from "../../actors/errors.ts";
+import { connectionOptions } from "../nats-server/credentials.ts";
 import { parseVersion } from "../nats-server/version.ts";
 import { type Attempt, codeOf, translateError } from "./errors.ts";
 
+/** Where the server is and who we are there; a launcher's `Login` with its URL is one. */
 export interface ServerAddress {
-  /** `nats://host:port`. */
+  /** `nats://host:port`, or `tls://host:port`. */
   readonly url: string;
-  readonly user?: string | undefined;
-  readonly password?: string | undefined;
+  readonly user?: string;
+  readonly password?: string;
+  readonly token?: string;
   /** First token of reply subjects, when the user may subscribe to no other. Default `_INBOX`. */
-  readonly inboxPrefix?: string | undefined;
+  readonly inboxPrefix?: string;
 }
+
+const INBOX_PREFIX_DEFAULT = "_INBOX";
+
+/** A subject that only this connection listens to. */
+export const newInbox = (address: ServerAddress): string =>
+  createInbox(address.inboxPrefix ?? INBOX_PREFIX_DEFAULT);
 
 export const CONNECT_WAIT_MS = 5_000;
 export const REQUEST_WAIT_MS = 5_000;
@@ -39,17 +48,14 @@ const PING_INTERVAL_MS = 10_000;
 const RECONNECT_WAIT_MS = 250;
 
 function optionsOf(address: ServerAddress, name: string): ConnectionOptions {
-  const { url, user, password, inboxPrefix } = address;
+  const inboxPrefix = address.inboxPrefix ?? INBOX_PREFIX_DEFAULT;
   return {
-    servers: url,
+    ...connectionOptions(address.url, { ...address, inboxPrefix }),
     name,
     timeout: CONNECT_WAIT_MS,
     pingInterval: PING_INTERVAL_MS,
     // A stack trace for each request costs more than the request.
     noAsyncTraces: true,
-    ...(user === undefined ? {} : { user }),
-    ...(password === undefined ? {} : { pass: password }),
-    ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
   };
 }
 
@@ -111,7 +117,7 @@ export class ReadConnection {
   }
 
   inbox(): string {
-    return createInbox(this.#address.inboxPrefix);
+    return newInbox(this.#address);
   }
 
   /** Errors: JournalError (C1). Waits for a lost connection to come back, up to REQUEST_WAIT_MS. */

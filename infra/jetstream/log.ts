@@ -15,7 +15,7 @@ import { ensureStream, streamInfo } from "./stream.ts";
 
 export interface JetStreamLogOptions extends ServerAddress, PartitionAddress {
   /** Size limit of the stream in bytes. Default: none, or the one that the stream has. */
-  readonly bytesMax?: number | undefined;
+  readonly bytesMax?: number;
 }
 
 /**

@@ -25,40 +25,41 @@ const answerSchema = z.object({
 });
 
 const ZERO = 48;
-const NINE = 57;
 const CLOSING_BRACE = 125;
-/** Digits of the largest safe integer. */
-const DIGITS_MAX = 16;
+/** As many digits are always a safe integer. */
+const DIGITS_MAX = 15;
 
-export function parsePublishAnswer(message: Msg, stream: string): PublishAnswer {
-  const { data } = message;
-  if (data.length === 0) {
-    const status = message.headers === undefined ? "an empty answer" : message.headers.status;
-    return { kind: "unavailable", description: `nothing stores there: ${status}` };
-  }
-  const sequence = usualSequence(data, stream);
-  if (sequence !== null) return { kind: "stored", sequence, isDuplicate: false };
-  return parseUnusual(message.string(), stream);
+/** Reads the answers of one stream. */
+export function answerReader(stream: string): (message: Msg) => PublishAnswer {
+  const heads = [`{"stream":"${stream}","seq":`, `{"stream":"${stream}", "seq":`].map((head) =>
+    Buffer.from(head, "latin1"),
+  );
+  return (message) => {
+    const { data } = message;
+    if (data.length === 0) {
+      const status = message.headers === undefined ? "an empty answer" : message.headers.status;
+      return { kind: "unavailable", description: `nothing stores there: ${status}` };
+    }
+    for (const head of heads) {
+      const sequence = sequenceAfter(head, data);
+      if (sequence !== null) return { kind: "stored", sequence, isDuplicate: false };
+    }
+    return parseUnusual(message.string(), stream);
+  };
 }
 
-/** The sequence in an answer of the usual form; null for any other form. */
-function usualSequence(data: Uint8Array, stream: string): number | null {
-  let at = data.length - 1;
-  if (data[at] !== CLOSING_BRACE) return null;
+/** The sequence in an answer that is `head`, digits, and a brace; null for any other. */
+function sequenceAfter(head: Uint8Array, data: Uint8Array): number | null {
+  const last = data.length - 1;
+  const digits = last - head.length;
+  if (data[last] !== CLOSING_BRACE || digits < 1 || digits > DIGITS_MAX) return null;
   let sequence = 0;
-  let weight = 1;
-  for (at -= 1; at > 0; at -= 1) {
-    const byte = data[at] ?? 0;
-    if (byte < ZERO || byte > NINE) break;
-    sequence += (byte - ZERO) * weight;
-    weight *= 10;
+  for (let at = head.length; at < last; at += 1) {
+    const digit = (data[at] ?? 0) - ZERO;
+    if (digit < 0 || digit > 9) return null;
+    sequence = 10 * sequence + digit;
   }
-  if (weight === 1 || data.length - at > DIGITS_MAX) return null;
-  const bytes = Buffer.from(data.buffer, data.byteOffset, at + 1);
-  const head = bytes.toString("latin1");
-  const isUsual =
-    head === `{"stream":"${stream}","seq":` || head === `{"stream":"${stream}", "seq":`;
-  return isUsual ? sequence : null;
+  return sequence;
 }
 
 function parseUnusual(text: string, stream: string): PublishAnswer {

@@ -124,30 +124,31 @@ const ACK_LETTER = 65;
 /** Whether the reply subject is that of a delivered message. No publisher can choose it. */
 export const isDelivery = (reply: Uint8Array): boolean => reply[ACK_LETTER_AT] === ACK_LETTER;
 
-/** Null: not such a reply subject. */
+/** Null: not such a reply subject. One loop without a call: it runs once a message. */
 export function parseDelivery(reply: Uint8Array): Delivery | null {
   let dots = 0;
-  for (const byte of reply) if (byte === DOT) dots += 1;
+  for (let at = 0; at < reply.length; at += 1) if (reply[at] === DOT) dots += 1;
   if (dots < DOTS) return null;
-  let at = reply.length;
-  for (let extra = dots - DOTS_WITH_DOMAIN; extra > 0; extra -= 1)
-    at = reply.lastIndexOf(DOT, at - 1);
-  // From the last number to the first, digit by digit from the right.
-  const number = (): number => {
-    let value = 0;
-    let weight = 1;
-    for (at -= 1; at >= 0; at -= 1) {
-      const byte = reply[at] ?? DOT;
-      if (byte === DOT) break;
-      value += (byte - ZERO) * weight;
+  let end = reply.length;
+  for (let extra = dots - DOTS_WITH_DOMAIN; extra > 0; extra -= 1) {
+    end = reply.lastIndexOf(DOT, end - 1);
+  }
+  // The four last numbers, from the right and digit by digit from the right.
+  const numbers: [number, number, number, number] = [0, 0, 0, 0];
+  let field = 0;
+  let weight = 1;
+  for (let at = end - 1; field < numbers.length; at -= 1) {
+    const byte = reply[at] ?? DOT;
+    if (byte === DOT) {
+      field += 1;
+      weight = 1;
+    } else {
+      numbers[field] = (numbers[field] ?? 0) + (byte - ZERO) * weight;
       weight *= 10;
     }
-    return value;
-  };
-  const pending = number();
-  const storedAtMs = Math.floor(number() / NANOSECONDS_PER_MS);
-  const delivered = number();
-  const sequence = number();
+  }
+  const [pending, storedAtNanoseconds, delivered, sequence] = numbers;
+  const storedAtMs = Math.floor(storedAtNanoseconds / NANOSECONDS_PER_MS);
   return { sequence, delivered, pending, storedAtMs };
 }
 

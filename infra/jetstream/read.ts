@@ -12,7 +12,7 @@
  * D2. The read ends at `through`, or where nothing that is wanted lies before it. That the consumer has nothing pending is
  *     believed only when it has delivered as many as it announced; otherwise another one is asked.
  * D3. Never a hang: no word from the server for SILENT_TICKS_MAX ticks, an idle consumer, a lost connection each end the
- *     attempt; RESTARTS_MAX attempts in a row without one message end the read with an error.
+ *     attempt; FRUITLESS_MAX attempts in a row without one message end the read with an error.
  * D4. A consumer lives in the server's memory and dies with it, or some seconds after its reader: nothing is left behind.
  */
 import type { Msg } from "nats";
@@ -41,7 +41,7 @@ const SILENT_TICKS_MAX = 3;
 /** Heartbeats in a row of a consumer that says it is idle, though the end was not reached. */
 const IDLE_HEARTBEATS_MAX = 2;
 /** Attempts in a row that brought nothing. */
-export const RESTARTS_MAX = 3;
+export const FRUITLESS_MAX = 2;
 
 const createdSchema = z.object({
   name: z.string(),
@@ -53,13 +53,19 @@ const deletedSchema = z.object({ success: z.boolean() });
 
 type Visit = (message: StoredMessage) => void;
 
+/** What a read needs of its connection; a test plays the server behind it. */
+export type Transport = Pick<
+  ReadConnection,
+  "hasFilterList" | "inbox" | "isConnected" | "onInterruption" | "publish" | "request" | "subscribe"
+>;
+
 /** How one attempt ended. What `visit` threw is not an end of the attempt but of the read: it rejects. */
 type AttemptEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "interrupted"; readonly error: Error };
 
 interface Stretch {
-  readonly connection: ReadConnection;
+  readonly connection: Transport;
   readonly stream: string;
   readonly filters: readonly string[];
   readonly matches: ((subject: string) => boolean) | null;
@@ -69,7 +75,7 @@ interface Stretch {
 
 /** Reads `from … through` (see `Log.read`). Errors: JournalError, IllegalStateError when the log is closed, what `visit` throws. */
 export async function readStream(
-  connection: ReadConnection,
+  connection: Transport,
   names: PartitionNames,
   options: ReadOptions & { readonly through: number },
   visit: Visit,
@@ -81,12 +87,13 @@ export async function readStream(
   const { filters, matches } = plan;
   const stretch = { connection, stream, filters, matches, through, visit };
   let next = from;
-  for (let fruitless = 0; fruitless <= RESTARTS_MAX; fruitless += 1) {
+  let fruitless = 0;
+  for (;;) {
     const attempt = new ReadAttempt(stretch, next);
     const end = await attempt.run();
     if (end.kind === "complete" || attempt.next > through) return;
-    if (!isWorthRepeating(end.error) || fruitless === RESTARTS_MAX) throw end.error;
-    if (attempt.next > next) fruitless = -1;
+    fruitless = attempt.next > next ? 0 : fruitless + 1;
+    if (!isWorthRepeating(end.error) || fruitless >= FRUITLESS_MAX) throw end.error;
     next = attempt.next;
   }
 }
@@ -141,7 +148,8 @@ class ReadAttempt {
       clearInterval(timer);
       stopListening();
       subscription.unsubscribe();
-      await this.#remove(creation);
+      // Not waited for: good manners, not a condition (D4).
+      this.#remove(creation).catch(() => null);
     }
   }
 
@@ -185,15 +193,13 @@ class ReadAttempt {
     }
   }
 
+  /** Without interest the server drops the consumer after some seconds; told, it does so at once. */
   async #remove(creation: Promise<string | null>): Promise<void> {
     const { connection, stream } = this.#stretch;
     const name = await creation;
     if (name === null || !connection.isConnected) return;
     const verb = `CONSUMER.DELETE.${stream}.${name}`;
-    // Good manners only: without interest the server drops it after five seconds (D4).
-    await callApi(connection, verb, null, deletedSchema, this.#attemptTo("stop reading")).catch(
-      () => null,
-    );
+    await callApi(connection, verb, null, deletedSchema, this.#attemptTo("stop reading"));
   }
 
   #received(message: Msg): void {

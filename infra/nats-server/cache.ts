@@ -7,10 +7,10 @@
  * K1. A version's folder appears whole, by a rename inside the cache: who looks sees a finished binary or none.
  * K2. What is in the cache is still run with `-v` before it is used: a disk may have eaten it.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { existsSync, readdirSync, renameSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { readIfThere, writeWhole } from "./folder.ts";
+import { makeFolder, readIfThere, writeWhole } from "./folder.ts";
 import { compareVersions, formatVersion, parseVersion, type ServerVersion } from "./version.ts";
 
 export const BINARY_NAME = "nats-server";
@@ -68,12 +68,11 @@ export function placeInCache(options: {
   const name = formatVersion(options.version);
   const folder = join(cacheFolder(options.environment), name);
   const prepared = join(options.discarded, name);
-  mkdirSync(prepared, { recursive: true, mode: 0o755 });
+  makeFolder(prepared);
   renameSync(options.binary, join(prepared, BINARY_NAME));
   if (existsSync(join(folder, BINARY_NAME))) {
     renameSync(join(folder, BINARY_NAME), join(options.discarded, "replaced"));
   }
-  mkdirSync(dirname(folder), { recursive: true });
   // Onto a folder that does not exist, or is empty now: the system's rename allows both, and nothing else.
   renameSync(prepared, folder);
   return join(folder, BINARY_NAME);
@@ -94,6 +93,6 @@ export function writeSuiteNote(
   version: ServerVersion,
 ): void {
   const path = noteOfSuite(environment, suite);
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   writeWhole(path, `${formatVersion(version)}\n`);
 }

@@ -11,15 +11,17 @@ import { randomUUID } from "node:crypto";
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../../actors/errors.ts";
 
 export interface ServerFolder {
@@ -59,7 +61,7 @@ export function prepareFolder(dataDir: string): ServerFolder {
   for (const path of [folder.root, folder.store]) {
     const probe = join(path, `.probe-${randomUUID()}`);
     try {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
+      makeFolder(path);
       // Asking for the permission bits is not enough: root passes them, a read-only mount refuses anyway.
       closeSync(openSync(probe, "wx", 0o600));
       rmSync(probe);
@@ -73,6 +75,24 @@ export function prepareFolder(dataDir: string): ServerFolder {
   }
   chmodSync(folder.root, 0o700);
   return folder;
+}
+
+/**
+ * Makes a folder and those above it that are missing, each for its owner alone. Not by `mkdir`'s own recursion: on a file
+ * system that answers ENOENT to every attempt (/proc does) Node 20's never returns.
+ */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const above = dirname(path);
+    if (reasonOf(error) === "ENOENT" && above !== path && !existsSync(above)) {
+      makeFolder(above);
+      mkdirSync(path, { mode: 0o700 });
+      return;
+    }
+    if (reasonOf(error) !== "EEXIST" || !statSync(path).isDirectory()) throw error;
+  }
 }
 
 /** Writes a file whole (F2), readable by its owner alone, and on the disk before it returns. */

@@ -37,7 +37,7 @@ import {
 } from "./cache.ts";
 import { acquireLock } from "./exclusive-lock.ts";
 import { readServerVersion, SERVER_VARIABLE } from "./find.ts";
-import { readIfThere, reasonOf } from "./folder.ts";
+import { makeFolder, readIfThere, reasonOf } from "./folder.ts";
 import {
   compareVersions,
   FLOOR_VERSION,
@@ -121,7 +121,7 @@ function told(server: ObtainedServer, tell: (line: string) => void): ObtainedSer
 
 function makeCache(root: string): void {
   try {
-    mkdirSync(root, { recursive: true });
+    makeFolder(root);
   } catch (error) {
     throw new ConfigError(
       `the cache folder ${root} cannot be made (${reasonOf(error)}). ${otherWays()}`,

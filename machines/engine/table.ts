@@ -206,16 +206,15 @@ function compileLeaf<Context, Event extends ChartEvent>(
 ): Leaf<Context, Event> {
   const candidates = new Map<string, Candidate<Context, Event>[]>();
   // A chart that has ended takes nothing, whatever the root would handle.
-  for (const node of isEnd(leaf) ? [] : chainOf(leaf)) {
-    for (const [type, transitions] of node.transitions) {
-      if (type.startsWith("xstate.")) throw new NotCompilable(node, "onDone");
-      const list = candidates.get(type) ?? [];
-      for (const transition of transitions) {
-        // Behind a transition without a guard nothing is ever asked.
-        if (list.at(-1)?.guard === null) break;
-        list.push(compileCandidate(source, leaf, transition));
-      }
-      candidates.set(type, list);
+  const handling = isEnd(leaf) ? [] : chainOf(leaf).flatMap((node) => [...node.transitions]);
+  for (const [type, transitions] of handling) {
+    if (type.startsWith("xstate.")) throw new NotCompilable(leaf, "onDone of a state above");
+    const list = candidates.get(type) ?? [];
+    candidates.set(type, list);
+    for (const transition of transitions) {
+      // Behind a transition without a guard nothing is ever asked.
+      if (list.at(-1)?.guard === null) break;
+      list.push(compileCandidate(source, leaf, transition));
     }
   }
   return { value: valueOf(leaf), isFinal: isFinalConfiguration([leaf]), candidates };
@@ -280,7 +279,7 @@ function compileActions<Context, Event extends ChartEvent>(
     if (typeof name !== "string") throw new NotCompilable(node, "an inline action");
     const params = fields?.["params"];
     if (isEffectName(name)) return compileEffect(name, params);
-    const reduce = Object.hasOwn(source.reducers, name) ? source.reducers[name] : undefined;
+    const reduce = source.reducers[name];
     if (reduce === undefined || params !== undefined) {
       throw new NotCompilable(node, `action ${JSON.stringify(name)} is no plain reducer`);
     }

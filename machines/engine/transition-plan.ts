@@ -35,13 +35,10 @@ export function planTransition(
   const exits = chainOf(leaf).filter((node) => isInside(node, domain));
 
   const nextLeaf = initialLeafOf(target);
-  const isTargetEntered = target !== source || source !== domain || transition.reenter;
+  const isTargetEntered = target !== source || transition.reenter;
   const enters = chainOf(nextLeaf)
     .reverse()
-    .filter((node) => {
-      if (node === target) return isTargetEntered;
-      return isInside(node, target) || isInside(node, domain);
-    });
+    .filter((node) => (node === target ? isTargetEntered : isInside(node, domain)));
 
   const closes = isEnd(nextLeaf) ? chainOf(nextLeaf) : [];
   return { exits, enters, closes, leaf: nextLeaf };

@@ -56,7 +56,7 @@ export function upcastEvent(input: unknown, fromVersion: number, options: Upcast
 
   let event: StoredEvent = input;
   for (let version = fromVersion; version < options.version; version += 1) {
-    const upcaster = upcasterFor(options.upcasters, event.type, version);
+    const upcaster = options.upcasters[event.type]?.[version];
     if (upcaster === undefined) continue;
     let next: unknown;
     try {
@@ -78,9 +78,4 @@ function isStoredEvent(input: unknown): input is StoredEvent {
   return (
     typeof input === "object" && input !== null && "type" in input && typeof input.type === "string"
   );
-}
-
-/** Own properties only: a log may well hold an event named `constructor`. */
-function upcasterFor(upcasters: Upcasters, type: string, version: number): Upcaster | undefined {
-  return Object.hasOwn(upcasters, type) ? upcasters[type]?.[version] : undefined;
 }

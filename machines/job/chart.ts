@@ -41,8 +41,10 @@ export interface JobContext {
   /** Results of `context.step`, by key. */
   readonly steps: Readonly<Record<string, Json>>;
   readonly answers: Readonly<Record<string, Json>>;
-  /** What it waits for from outside, by name. */
+  /** Words from outside that this attempt or one before asked for, and that have not come: they are taken when they do. */
   readonly awaited: readonly string[];
+  /** Those of them that the running attempt itself waits for. */
+  readonly waitingFor: readonly string[];
   readonly cancel: { readonly reason: string; readonly by: string } | null;
   /** Null until it ends. */
   readonly outcome: JobOutcome | null;
@@ -60,6 +62,7 @@ const EMPTY: JobContext = Object.freeze({
   steps: NOTHING,
   answers: NOTHING,
   awaited: NOBODY,
+  waitingFor: NOBODY,
   cancel: null,
   outcome: null,
 });
@@ -88,7 +91,10 @@ const cancelledBeforeStart = {
   ],
 } as const;
 
-/** Answered between two attempts: the next one finds the answer. */
+const withName = (names: readonly string[], name: string): readonly string[] =>
+  names.includes(name) ? names : [...names, name];
+
+/** Answered while nobody waits, between two attempts or before this one asks: who asks finds the answer. */
 const answeredMeanwhile = { guard: "isAwaited", actions: ["answer"] } as const;
 
 export const jobChart = defineChart({
@@ -111,6 +117,8 @@ export const jobChart = defineChart({
       "attempt" in event && event.attempt === context.attempt + 1,
     isAwaited: ({ context, event }) =>
       event.type === "job.answered" && context.awaited.includes(event.name),
+    isWaitedFor: ({ context, event }) =>
+      event.type === "job.answered" && context.waitingFor.includes(event.name),
   },
   reducers: {
     open: ({ event }) =>
@@ -134,19 +142,25 @@ export const jobChart = defineChart({
           }
         : {},
     beginAttempt: ({ event }) =>
-      event.type === "job.started" ? { attempt: event.attempt, timeoutAt: event.timeoutAt } : {},
+      event.type === "job.started"
+        ? { attempt: event.attempt, timeoutAt: event.timeoutAt, waitingFor: NOBODY }
+        : {},
     recordStep: ({ context, event }) =>
       event.type === "job.stepRecorded"
         ? { steps: { ...context.steps, [event.key]: event.value } }
         : {},
     await: ({ context, event }) =>
-      event.type === "job.waitDeclared" && !context.awaited.includes(event.name)
-        ? { awaited: [...context.awaited, event.name] }
+      event.type === "job.waitDeclared"
+        ? {
+            awaited: withName(context.awaited, event.name),
+            waitingFor: withName(context.waitingFor, event.name),
+          }
         : {},
     answer: ({ context, event }) =>
       event.type === "job.answered"
         ? {
             awaited: context.awaited.filter((name) => name !== event.name),
+            waitingFor: context.waitingFor.filter((name) => name !== event.name),
             answers: { ...context.answers, [event.name]: event.value },
           }
         : {},
@@ -257,20 +271,23 @@ export const jobChart = defineChart({
             },
           ],
         },
-        "job.answered": {
-          guard: "isAwaited",
-          actions: [
-            "answer",
-            {
-              type: "do.answer",
-              params: ({ event }) => ({ name: event.name, value: event.value }),
-            },
-            {
-              type: "tell.answered",
-              params: ({ context }) => ({ remaining: context.awaited.length }),
-            },
-          ],
-        },
+        "job.answered": [
+          {
+            guard: "isWaitedFor",
+            actions: [
+              "answer",
+              {
+                type: "do.answer",
+                params: ({ event }) => ({ name: event.name, value: event.value }),
+              },
+              {
+                type: "tell.answered",
+                params: ({ context }) => ({ remaining: context.waitingFor.length }),
+              },
+            ],
+          },
+          answeredMeanwhile,
+        ],
         "job.completed": {
           guard: "isTimely",
           ...ended("completed", "complete", "its code returned"),

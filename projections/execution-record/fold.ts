@@ -15,7 +15,7 @@ import { entryOf, remember } from "./history.ts";
 import { applyJobMove } from "./job-moves.ts";
 import { applyLivenessMove } from "./liveness-moves.ts";
 import { recoveryActionOf } from "./recovery-action.ts";
-import { type ExecutionRecord, RECORD_SCHEMA_VERSION } from "./schema.ts";
+import { type ExecutionRecord, RECORD_SCHEMA_VERSION, type RecordDraft } from "./schema.ts";
 
 /** The record of a task of which nothing is known but its name. */
 export const emptyRecord = (task: {
@@ -81,14 +81,13 @@ export function applyRecord(record: ExecutionRecord, read: ReadRecord): Executio
   const task = taskOf(read.subject);
   const { taskId, workflow } = record.identity;
   if (task === null || task.job !== taskId || task.workflow !== workflow) return record;
-  let next = record;
-  for (const move of movesOf(read)) next = applyMove(next, move);
-  return {
-    ...next,
-    position: read.position,
-    updatedAt: read.body.at,
-    recovery: { ...next.recovery, action: recoveryActionOf(next) },
-  };
+  const draft: RecordDraft = { ...record };
+  for (const move of movesOf(read)) applyMove(draft, move);
+  draft.position = read.position;
+  draft.updatedAt = read.body.at;
+  const action = recoveryActionOf(draft);
+  if (action !== draft.recovery.action) draft.recovery = { ...draft.recovery, action };
+  return draft;
 }
 
 /** The record of the task that the first record of a task's scope belongs to; null when there is none. */
@@ -105,15 +104,11 @@ export function foldExecutionRecord(records: Iterable<ReadRecord>): ExecutionRec
   return record;
 }
 
-function applyMove(record: ExecutionRecord, move: JournaledMove): ExecutionRecord {
+function applyMove(draft: RecordDraft, move: JournaledMove): void {
   const entry = entryOf(move);
-  const isOwn = move.actorId === record.identity.taskId;
-  const remembered = {
-    ...record,
-    history: remember(record.history, entry),
-    unknownCount: record.unknownCount + (isOwn && isUnderstood(move) ? 0 : 1),
-  };
-  if (isOwn && move.kind === "job") return applyJobMove(remembered, move, entry);
-  if (isOwn && move.kind === "liveness") return applyLivenessMove(remembered, move, entry);
-  return remembered;
+  const isOwn = move.actorId === draft.identity.taskId;
+  draft.history = remember(draft.history, entry);
+  if (!isOwn || !isUnderstood(move)) draft.unknownCount += 1;
+  if (isOwn && move.kind === "job") applyJobMove(draft, move, entry);
+  if (isOwn && move.kind === "liveness") applyLivenessMove(draft, move, entry);
 }

@@ -10,17 +10,23 @@ import { boundValue, cutText, cutTextOrNull } from "../bounded-value.ts";
 import type { JournaledMove } from "../journaled-move.ts";
 import { type ExecutionRecord, type HistoryEntry, RECORD_BOUNDS } from "./schema.ts";
 
-const { nameBytesMax, reasonBytesMax, evidenceBytesMax, historyFirstMax, historyLastMax } =
-  RECORD_BOUNDS;
+const {
+  nameBytesMax,
+  termBytesMax,
+  reasonBytesMax,
+  evidenceBytesMax,
+  historyFirstMax,
+  historyLastMax,
+} = RECORD_BOUNDS;
 
 type History = ExecutionRecord["history"];
 
 export const entryOf = (move: JournaledMove): HistoryEntry => ({
   actor: cutText(move.actor, nameBytesMax),
   sequence: move.sequence,
-  event: cutText(move.eventType, nameBytesMax),
-  from: cutText(move.from, nameBytesMax),
-  to: cutText(move.to, nameBytesMax),
+  event: cutText(move.eventType, termBytesMax),
+  from: cutText(move.from, termBytesMax),
+  to: cutText(move.to, termBytesMax),
   reason: cutTextOrNull(move.reason, reasonBytesMax),
   evidence: move.evidence === null ? null : boundValue(move.evidence, evidenceBytesMax),
   at: move.at,
@@ -31,5 +37,7 @@ export function remember(history: History, entry: HistoryEntry): History {
   const { first, last, dropped } = history;
   if (first.length < historyFirstMax) return { first: [...first, entry], last, dropped };
   if (last.length < historyLastMax) return { first, last: [...last, entry], dropped };
-  return { first, last: [...last.slice(1), entry], dropped: dropped + 1 };
+  const newest = last.slice(1);
+  newest.push(entry);
+  return { first, last: newest, dropped: dropped + 1 };
 }

@@ -10,7 +10,7 @@
 
 import { jobStateOf } from "../../machines/job/chart.ts";
 import { DependencyOutcome } from "../../machines/job/events.ts";
-import { ordinalOf, RetryClass } from "../../machines/job/spec.ts";
+import { RetryClass } from "../../machines/job/spec.ts";
 import { boundValue, cutText, cutTextOrNull } from "../bounded-value.ts";
 import {
   type Fields,
@@ -19,11 +19,17 @@ import {
   objectIn,
   objectsIn,
   optionIn,
+  ordinalIn,
   textIn,
 } from "../journaled-move.ts";
-import { isTerminal } from "../state-agreement.ts";
+import { outcomeKindOf } from "../public-states.ts";
 import { outcomeOf } from "./outcome.ts";
-import { type ExecutionRecord, type HistoryEntry, RECORD_BOUNDS } from "./schema.ts";
+import {
+  type ExecutionRecord,
+  type HistoryEntry,
+  RECORD_BOUNDS,
+  type RecordDraft,
+} from "./schema.ts";
 
 const bounds = RECORD_BOUNDS;
 
@@ -34,40 +40,34 @@ interface Told {
   readonly reason: string | null;
 }
 
+/** The parts that it replaces. */
 type Change = (record: ExecutionRecord, told: Told) => Partial<ExecutionRecord>;
 
-/** The record after a move of its job; `entry` is the same move with its texts cut to their bounds. */
-export function applyJobMove(
-  record: ExecutionRecord,
-  move: JournaledMove,
-  entry: HistoryEntry,
-): ExecutionRecord {
+/** Takes a move of the task's job into its record; `entry` is the same move with its texts cut to their bounds. */
+export function applyJobMove(draft: RecordDraft, move: JournaledMove, entry: HistoryEntry): void {
   const { event } = move;
   const change = event === null ? undefined : CHANGES.get(textIn(event, "type") ?? "");
-  if (event === null || change === undefined) return stand(record, move, entry);
-  const told = { event, at: move.at, reason: entry.reason };
-  return stand({ ...record, ...change(record, told) }, move, entry);
+  if (event !== null && change !== undefined) {
+    Object.assign(draft, change(draft, { event, at: move.at, reason: entry.reason }));
+  }
+  if (entry.to !== draft.job.value) stand(draft, move, entry);
 }
 
-function stand(record: ExecutionRecord, move: JournaledMove, entry: HistoryEntry): ExecutionRecord {
-  if (entry.to === record.job.value) return record;
-  const standing = {
+function stand(draft: RecordDraft, move: JournaledMove, entry: HistoryEntry): void {
+  const { isToKnown } = move;
+  draft.job = {
+    state: isToKnown ? jobStateOf(move.to, draft.attempt) : draft.job.state,
     value: entry.to,
-    isKnown: move.isToKnown,
+    isKnown: isToKnown,
     reason: entry.reason,
     evidence: entry.evidence,
     since: move.at,
   };
-  if (!move.isToKnown) return { ...record, job: { ...standing, state: record.job.state } };
-  const state = jobStateOf(move.to, record.attempt);
-  const stood = { ...record, job: { ...standing, state } };
-  if (!isTerminal(state) || record.outcome !== null) return stood;
-  return {
-    ...stood,
-    outcome: outcomeOf(record, state, move, entry),
-    times: { ...record.times, endedAt: move.at },
-    awaited: NOTHING_LISTED,
-  };
+  const end = isToKnown ? outcomeKindOf(draft.job.state) : null;
+  if (end === null || draft.outcome !== null) return;
+  draft.outcome = outcomeOf(end, draft.cancel, move, entry);
+  draft.times = { ...draft.times, endedAt: move.at };
+  draft.awaited = NOTHING_LISTED;
 }
 
 const NOTHING_LISTED = Object.freeze({ list: Object.freeze([]), dropped: 0 });
@@ -109,13 +109,6 @@ function submitted(record: ExecutionRecord, { event, at }: Told): Partial<Execut
     times: { ...record.times, submittedAt: at },
     input: spec["input"] === undefined ? null : boundValue(spec["input"], bounds.inputBytesMax),
   };
-}
-
-/** The ordinal in a spec that may lack its metadata. */
-export function ordinalIn(spec: Fields): number | null {
-  const metadata = objectIn(spec, "metadata");
-  // Only a number is taken from it, so what else it holds does not matter.
-  return metadata === null ? null : ordinalOf({ metadata: metadata as Record<string, never> });
 }
 
 function dependenciesIn(spec: Fields): ExecutionRecord["identity"]["dependencies"] {
@@ -210,8 +203,7 @@ function rerunScheduled(record: ExecutionRecord, { reason }: Told): Partial<Exec
   };
 }
 
-function cancelRequested(record: ExecutionRecord, { event, at }: Told): Partial<ExecutionRecord> {
-  if (record.cancel !== null) return {};
+function cancelRequested(_record: ExecutionRecord, { event, at }: Told): Partial<ExecutionRecord> {
   const reason = cutText(textIn(event, "reason") ?? "", bounds.reasonBytesMax);
   return { cancel: { reason, by: cutText(textIn(event, "by") ?? "", bounds.nameBytesMax), at } };
 }

@@ -11,24 +11,27 @@ import { LIVENESS_STATES } from "../../machines/liveness/chart.ts";
 import { SideEffect, WaitKind } from "../../machines/liveness/events.ts";
 import { cutText } from "../bounded-value.ts";
 import { type Fields, type JournaledMove, optionIn, textIn } from "../journaled-move.ts";
-import { type ExecutionRecord, type HistoryEntry, RECORD_BOUNDS } from "./schema.ts";
+import {
+  type ExecutionRecord,
+  type HistoryEntry,
+  RECORD_BOUNDS,
+  type RecordDraft,
+} from "./schema.ts";
 
 type Liveness = ExecutionRecord["liveness"];
 
-/** The record after a move of its liveness; `entry` is the same move with its texts cut to their bounds. */
+/** Takes a move of the task's liveness into its record; `entry` is the same move with its texts cut to their bounds. */
 export function applyLivenessMove(
-  record: ExecutionRecord,
+  draft: RecordDraft,
   move: JournaledMove,
   entry: HistoryEntry,
-): ExecutionRecord {
+): void {
   const { event } = move;
-  const liveness = stand(record.liveness, move, entry);
-  if (event === null) return { ...record, liveness };
-  return {
-    ...record,
-    liveness: signalled(liveness, event, move.at),
-    recovery: { ...record.recovery, sideEffect: sideEffectAfter(record, event) },
-  };
+  draft.liveness = stand(draft.liveness, move, entry);
+  if (event === null) return;
+  draft.liveness = signalled(draft.liveness, event, move.at);
+  const sideEffect = sideEffectAfter(draft.recovery, event);
+  if (sideEffect !== draft.recovery.sideEffect) draft.recovery = { ...draft.recovery, sideEffect };
 }
 
 function stand(liveness: Liveness, move: JournaledMove, entry: HistoryEntry): Liveness {
@@ -48,7 +51,7 @@ function stand(liveness: Liveness, move: JournaledMove, entry: HistoryEntry): Li
 function signalled(liveness: Liveness, event: Fields, at: number): Liveness {
   switch (textIn(event, "type")) {
     case "liveness.started":
-      return { ...liveness, diagnoses: 0 };
+      return liveness.diagnoses === 0 ? liveness : { ...liveness, diagnoses: 0 };
     case "liveness.progressSeen":
       return { ...liveness, lastProgressAt: at };
     case "liveness.diagnosisStarted":
@@ -70,7 +73,7 @@ const waitIn = (event: Fields, declaredAt: number): Liveness["wait"] => ({
   declaredAt,
 });
 
-function sideEffectAfter({ recovery }: ExecutionRecord, event: Fields): SideEffect {
+function sideEffectAfter(recovery: ExecutionRecord["recovery"], event: Fields): SideEffect {
   switch (textIn(event, "type")) {
     case "liveness.foundInconclusive":
     case "liveness.ownerLost":

@@ -3,9 +3,9 @@
  *
  * Owns: reading the end out of the move that made it. Does not own: when there is an end (job-moves.ts).
  */
-import type { JobState } from "../../machines/job/chart.ts";
 import { boundValue, cutText, cutTextOrNull } from "../bounded-value.ts";
 import { type Fields, type JournaledMove, objectIn, optionIn, textIn } from "../journaled-move.ts";
+import type { OutcomeKind } from "../public-states.ts";
 import {
   type ExecutionRecord,
   type FailureRecord,
@@ -15,46 +15,24 @@ import {
 
 const bounds = RECORD_BOUNDS;
 
-export type OutcomeKind = NonNullable<ExecutionRecord["outcome"]>["kind"];
+type Outcome = NonNullable<ExecutionRecord["outcome"]>;
 
-/** Null: no end. */
-export function outcomeKindOf(state: JobState): OutcomeKind | null {
-  switch (state) {
-    case "COMPLETED":
-      return "completed";
-    case "FAILED":
-      return "failed";
-    case "CANCELLED":
-      return "cancelled";
-    case "TIMED_OUT":
-      return "timed_out";
-    case "SCHEDULED":
-    case "QUEUED":
-    case "RUNNING":
-    case "IDLE":
-    case "CANCELLING":
-      return null;
-  }
-}
-
-/** The outcome of a task whose job has just moved into the final `state`; `record` knows of a cancel that made it. */
+/** The outcome of a task whose job has just moved into a final state; `cancel` is the one that was asked for before, if any. */
 export function outcomeOf(
-  record: Pick<ExecutionRecord, "cancel">,
-  state: JobState,
+  kind: OutcomeKind,
+  cancel: ExecutionRecord["cancel"],
   move: JournaledMove,
   entry: HistoryEntry,
-): ExecutionRecord["outcome"] {
-  const kind = outcomeKindOf(state);
-  if (kind === null) return null;
+): Outcome {
   const event = move.event ?? {};
   const failure = objectIn(event, "failure");
   // Who cancelled it decided its end, whatever event made that end visible.
-  const cancel = kind === "cancelled" ? record.cancel : null;
+  const asked = kind === "cancelled" ? cancel : null;
   return {
     kind,
     at: move.at,
-    reason: cancel?.reason ?? entry.reason,
-    by: cancel?.by ?? cutTextOrNull(textIn(event, "by"), bounds.nameBytesMax),
+    reason: asked?.reason ?? entry.reason,
+    by: asked?.by ?? cutTextOrNull(textIn(event, "by"), bounds.nameBytesMax),
     // A cancel or a timeout that came first has won: what its code returned after that is no result.
     result:
       kind === "completed" && event["result"] !== undefined

@@ -15,7 +15,7 @@ import { RetryClass } from "../../machines/job/spec.ts";
 import { LIVENESS_STATES } from "../../machines/liveness/chart.ts";
 import { SideEffect, WaitKind } from "../../machines/liveness/events.ts";
 import { BoundedValue } from "../bounded-value.ts";
-import { JOB_STATES } from "../state-agreement.ts";
+import { JOB_STATES, OUTCOME_KINDS } from "../public-states.ts";
 
 export const RECORD_SCHEMA_VERSION = 1;
 
@@ -25,6 +25,8 @@ export const RECORD_BOUNDS = {
   idBytesMax: ID_BYTES_MAX * 6,
   /** Names, types, keys, and who did something. */
   nameBytesMax: 256,
+  /** What a chart calls its events and states; a chart of a later version may call them as it likes. */
+  termBytesMax: 96,
   reasonBytesMax: 512,
   evidenceBytesMax: 512,
   inputBytesMax: 1_024,
@@ -107,7 +109,7 @@ export type RecoveryAction = z.infer<typeof RecoveryAction>;
 const Recovery = z.strictObject({
   retryClass: RetryClass,
   retryBudget: z.number(),
-  retryCount: count,
+  retryCount: count.describe("New attempts after a lost one, automatic and ordered."),
   sideEffect: SideEffect,
   action: RecoveryAction,
 });
@@ -131,7 +133,7 @@ const FailureRecord = z.strictObject({
 });
 
 const Outcome = z.strictObject({
-  kind: z.enum(["completed", "failed", "cancelled", "timed_out"]),
+  kind: z.enum(OUTCOME_KINDS),
   at: time,
   reason: z.string().nullable(),
   by: z.string().nullable().describe("Who cancelled it, or said how it ended."),
@@ -202,6 +204,8 @@ type Frozen<T> = T extends BoundedValue
     : T;
 
 export type ExecutionRecord = Frozen<z.infer<typeof ExecutionRecord>>;
+/** The next record while one journal record is applied: its parts are replaced, never changed. */
+export type RecordDraft = { -readonly [Key in keyof ExecutionRecord]: ExecutionRecord[Key] };
 export type HistoryEntry = ExecutionRecord["history"]["last"][number];
 export type FailureRecord = NonNullable<NonNullable<ExecutionRecord["outcome"]>["failure"]>;
 

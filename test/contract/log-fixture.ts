@@ -73,6 +73,8 @@ interface Answered {
   readonly answer: PublishAnswer;
 }
 
+let publishers = 0;
+
 /** One appender with all that it was answered, in order. */
 export class Publisher {
   readonly answers: readonly Answered[];
@@ -80,6 +82,7 @@ export class Publisher {
   readonly #prefix: string;
   readonly #appender: LogAppender;
   readonly #conditions: Conditions;
+  readonly #name: string;
   #next = 0;
 
   private constructor(
@@ -87,6 +90,8 @@ export class Publisher {
     appender: LogAppender,
     record: { answers: Answered[]; disconnects: string[]; conditions: Conditions },
   ) {
+    publishers += 1;
+    this.#name = `publisher-${publishers}`;
     this.#prefix = prefix;
     this.#appender = appender;
     this.answers = record.answers;
@@ -111,13 +116,19 @@ export class Publisher {
     return new Publisher(prefix, appender, { answers, disconnects, conditions });
   }
 
-  /** Publishes; returns its index. Subject is below the prefix; by default the id is `<subject>.<index>`. */
+  /** Publishes; returns its index. Subject is below the prefix; by default the id is one never used before. */
   publish(scope: string, fields: Partial<Omit<OutgoingMessage, "subject">> = {}): number {
     const index = this.#next;
     this.#next += 1;
     const body = encoder.encode(`body ${index}`);
     const subject = `${this.#prefix}.${scope}`;
-    const message = { subject, id: `${scope}.${index}`, frame: `frame ${index}`, body, ...fields };
+    const message = {
+      subject,
+      id: `${this.#name}.${index}`,
+      frame: `frame ${index}`,
+      body,
+      ...fields,
+    };
     this.#appender.publish(message, index);
     return index;
   }

@@ -1,25 +1,31 @@
-import { afterAll, beforeAll, describe } from "vitest";
-import type { Log } from "../../../actors/journal/log.ts";
-import { openJetStreamLog } from "../../../infra/jetstream/log.ts";
+import { afterAll, beforeAll } from "vitest";
 import { describeLogContract } from "../../contract/log.contract.ts";
-import { startServer } from "./temporary-server.ts";
+import { present } from "../../contract/log-fixture.ts";
+import { describeOnServers, startTestServer, type TestServer } from "../../support/server.ts";
+import { newPartition } from "./partition.ts";
 
-for (const version of ["newest", "floor"] as const) {
-  describe(version, () => {
-    let server: Awaited<ReturnType<typeof startServer>>;
-    let partition = 0;
-    beforeAll(async () => { server = await startServer(version); });
-    afterAll(async () => { await server.stop(); });
-    describeLogContract(version, async () => {
-      partition += 1;
-      const options = { url: server.url, namespace: "test", partition, generation: 1 };
-      const logs: Log[] = [];
-      const reopen = async () => { const log = await openJetStreamLog(options); logs.push(log); return log; };
-      return {
-        log: await reopen(), prefix: `hf.test.evt.${partition}.1`, reopen,
-        crash: () => server.kill(), restart: () => server.start(),
-        dispose: async () => { await Promise.all(logs.map((l) => l.close())); },
-      };
-    });
+await describeOnServers("JetStream", ["newest", "floor"], (version) => {
+  let running: TestServer | null = null;
+  beforeAll(async () => {
+    running = await startTestServer({ version, durability: "process" });
   });
-}
+  afterAll(async () => {
+    await running?.stop();
+  });
+
+  describeLogContract(`on the ${version} server`, async () => {
+    const server = present(running);
+    const partition = newPartition(server);
+    const log = await partition.open();
+    return {
+      log,
+      prefix: partition.names.prefix,
+      reopen: () => partition.open(),
+      crash: () => server.kill(),
+      restart: () => server.restart(),
+      dispose: async () => {
+        await partition[Symbol.asyncDispose]();
+      },
+    };
+  });
+});

@@ -7,7 +7,7 @@ import { prepareFolder, serverFolder } from "../../../infra/nats-server/folder.t
 import { launchNatsServer } from "../../../infra/nats-server/launch.ts";
 import { readRecord } from "../../../infra/nats-server/record.ts";
 import { formatVersion } from "../../../infra/nats-server/version.ts";
-import { isRunning, isSameProcess, signalProcess } from "../../../infra/processes/identity.ts";
+import { isRunning, signalProcess } from "../../../infra/processes/identity.ts";
 import { describeOnServers } from "../../support/server.ts";
 import { countMessages, identityOf, storeMessages, testBench } from "./fixtures.ts";
 
@@ -117,7 +117,7 @@ await describeOnServers("launching", ["newest", "floor"], (version, binary) => {
     const identity = identityOf(server);
     signalProcess(identity, "SIGSTOP"); // A stopped process sees SIGKILL and no other signal.
     expect(await server.stop()).toEqual({ kind: "killed" });
-    expect(isSameProcess(identity)).toBe(false);
+    expect(isRunning(identity)).toBe(false);
     await using next = await launchNatsServer(options);
     expect(await countMessages(await bench.client(next, "daemon"))).toBe(5);
   });
@@ -146,6 +146,28 @@ await describeOnServers("launching", ["newest", "floor"], (version, binary) => {
       message: expect.stringMatching(/not ready in 300 ms[\s\S]*I would rather not/),
     });
     expect(readRecord(serverFolder(dataDir))?.running).toBeNull();
+  });
+
+  it("[Q3] sends no password to a port before its own server says that it listens there", async () => {
+    // In the server's place: listens on its port, speaks the protocol, writes no log, keeps what it is sent.
+    const kept = join(bench.dataDir(), "kept");
+    const impostor =
+      `const fs=require("fs");const port=/HF_PORT: (\\d+)/.exec(fs.readFileSync("server.conf","utf8"))[1];` +
+      `require("net").createServer((s)=>{s.write("INFO {\\"version\\":\\"2.15.1\\",\\"max_payload\\":1000}\\r\\n");` +
+      `s.on("data",(d)=>fs.appendFileSync(process.env.KEPT,d))}).listen(port,"127.0.0.1",()=>fs.writeFileSync(process.env.KEPT,""))`;
+    const wrapper = bench.script(
+      `if [ "$1" = -v ]; then exec '${binary}' -v; fi\n` +
+        `KEPT='${kept}' exec '${process.execPath}' -e '${impostor}'`,
+    );
+    const dataDir = bench.dataDir();
+    const launch = launchNatsServer({
+      dataDir,
+      durability,
+      binary: wrapper,
+      readyTimeoutMs: 1_000,
+    });
+    await expect(launch).rejects.toMatchObject({ code: "external_service" });
+    expect(readFileSync(kept, "utf8")).toBe("");
   });
 
   it("that refuses its configuration says so in the error", async () => {

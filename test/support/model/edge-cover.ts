@@ -21,7 +21,7 @@ import type { ModelPath, ModelStep } from "./model-path.ts";
 import { probeTransitions, type TransitionProbe } from "./transition-probe.ts";
 
 /** Steps tried while looking for states. A chart that needs more has a context that grows: give a smaller `contextKey`. */
-export const TRAVERSAL_STEP_COUNT_MAX = 50_000;
+export const TRAVERSAL_STEP_COUNT_MAX = 20_000;
 
 export interface EdgeCoverOptions<Context, Event extends ChartEvent> {
   readonly events: EventCases<Context, Event>;
@@ -144,22 +144,33 @@ function planPaths<Context, Event extends ChartEvent>(
   graph: Graph<Context, Event>,
   probe: TransitionProbe<Context>,
 ): readonly Plan<Event>[] {
-  const ways = new Map<string, readonly Event[]>([[graph.start, []]]);
   const plans = new Map<string, readonly Event[]>();
-  // A Map is walked in the order of insertion, and takes new entries while it is walked: breadth first.
-  for (const [key, way] of ways) {
+  for (const [key, way] of shortestWays(graph)) {
     const vertex = graph.vertices.get(key);
-    for (const { event, to } of vertex?.edges ?? []) {
-      const events = [...way, event];
-      if (!ways.has(to)) ways.set(to, events);
-      for (const name of vertex === undefined ? [] : probe.taken(vertex.state, event)) {
-        if (!plans.has(name)) plans.set(name, events);
+    if (vertex === undefined) continue;
+    for (const { event } of vertex.edges) {
+      for (const name of probe.taken(vertex.state, event)) {
+        if (!plans.has(name)) plans.set(name, [...way, event]);
       }
     }
   }
   return [...plans]
     .map(([transition, events]) => ({ transition, events }))
     .sort((a, b) => b.events.length - a.events.length);
+}
+
+/** From the first state to every other one, the nearest first. */
+function shortestWays<Context, Event extends ChartEvent>(
+  graph: Graph<Context, Event>,
+): ReadonlyMap<string, readonly Event[]> {
+  const ways = new Map<string, readonly Event[]>([[graph.start, []]]);
+  // A Map is walked in the order of insertion, and takes new entries while it is walked: breadth first.
+  for (const [key, way] of ways) {
+    for (const { event, to } of graph.vertices.get(key)?.edges ?? []) {
+      if (!ways.has(to)) ways.set(to, [...way, event]);
+    }
+  }
+  return ways;
 }
 
 /** Null: the engine refuses one of the events. */
@@ -185,7 +196,9 @@ function assertEverythingCovered<Context, Event extends ChartEvent>(
 ): void {
   const { missing, missingStates } = coverage(chart, paths);
   const faults = [
-    ...missing.filter((name) => !Object.hasOwn(unreachable, name)).map((name) => `unreachable: ${name}`),
+    ...missing
+      .filter((name) => !Object.hasOwn(unreachable, name))
+      .map((name) => `unreachable: ${name}`),
     ...Object.keys(unreachable)
       .filter((name) => !missing.includes(name))
       .map((name) => `said to be unreachable, but is not, or is no transition: ${name}`),

@@ -60,7 +60,10 @@ export const parcelChart = defineChart({
           actions: [
             "stamp",
             "countAttempt",
-            { type: "do.load", params: ({ context, event }) => ({ attempt: context.attempts, at: event.at }) },
+            {
+              type: "do.load",
+              params: ({ context, event }) => ({ attempt: context.attempts, at: event.at }),
+            },
           ],
         },
         "parcel.recalled": "withdrawn",
@@ -94,7 +97,9 @@ export const parcelChart = defineChart({
         "parcel.sent": {},
       },
     },
-    recalling: { on: { "parcel.returned": { target: "withdrawn", actions: ["stamp", "tell.sender"] } } },
+    recalling: {
+      on: { "parcel.returned": { target: "withdrawn", actions: ["stamp", "tell.sender"] } },
+    },
     delivered: { type: "final" },
     gone: { type: "final", entry: "tell.sender", exit: "do.track" },
     withdrawn: { type: "final" },
@@ -225,7 +230,11 @@ export const wardChart = defineChart({
         ill: { type: "final" },
       },
     },
-    ended: { type: "final", entry: ["enter", "do.file"], exit: ["leave", { type: "do.file", params: tally }] },
+    ended: {
+      type: "final",
+      entry: ["enter", "do.file"],
+      exit: ["leave", { type: "do.file", params: tally }],
+    },
   },
   on: { "ward.closed": ".closed" },
 });
@@ -282,7 +291,9 @@ export const loomChart = defineChart({
               always: {
                 guard: "isFull",
                 target: "full",
-                actions: [{ type: "tell.weaver", params: ({ context }) => ({ threads: context.threads }) }],
+                actions: [
+                  { type: "tell.weaver", params: ({ context }) => ({ threads: context.threads }) },
+                ],
               },
             },
             full: { exit: "turn" },

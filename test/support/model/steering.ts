@@ -39,7 +39,11 @@ export const ROGUE_EVENTS: readonly ChartEvent[] = [
 export function chooseEvent<Context, Event extends ChartEvent>(
   engine: Engine<Context, Event>,
   state: ActorState<Context>,
-  walk: { readonly candidates: readonly Event[]; readonly choice: Choice; readonly terminalPercent: number },
+  walk: {
+    readonly candidates: readonly Event[];
+    readonly choice: Choice;
+    readonly terminalPercent: number;
+  },
 ): Event | null {
   const { candidates, choice, terminalPercent } = walk;
   const enabled: Event[] = [];

@@ -65,7 +65,10 @@ export function probeTransitions<Context, Event extends ChartEvent>(
 }
 
 /** An inert scope whose system reports the transitions of every microstep. */
-function observedScope(machine: AnyStateMachine, observed: AnyTransitionDefinition[]): AnyActorScope {
+function observedScope(
+  machine: AnyStateMachine,
+  observed: AnyTransitionDefinition[],
+): AnyActorScope {
   const self = createEmptyActor();
   self.system.inspect((inspected) => {
     if (inspected.type === "@xstate.microstep") observed.push(...inspected._transitions);

@@ -1,8 +1,8 @@
 /**
- * The one published mapping between job states and liveness states (STA-8).
+ * The states that the outside sees, and the one published mapping between those of a job and those of its being alive (STA-8).
  *
- * Owns: which liveness states may be shown beside a job state. Does not own: how the two charts come to agree (the routes
- * of a turn), the states themselves (machines/).
+ * Owns: which job states are ends and of which kind, which liveness states may be shown beside a job state. Does not own: how
+ * the two charts come to agree (the routes of a turn), the states themselves (machines/).
  */
 import type { JobState } from "../machines/job/chart.ts";
 import { LIVENESS_STATES, type LivenessState } from "../machines/liveness/chart.ts";
@@ -19,10 +19,28 @@ export const JOB_STATES = [
   "TIMED_OUT",
 ] as const satisfies readonly JobState[];
 
-const ENDS: readonly JobState[] = ["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"];
+export const OUTCOME_KINDS = ["completed", "failed", "cancelled", "timed_out"] as const;
+export type OutcomeKind = (typeof OUTCOME_KINDS)[number];
 
-/** ID-5. Every other state is active. */
-export const isTerminal = (state: JobState): boolean => ENDS.includes(state);
+/** What kind of end a state is; null for the others, which are all active (ID-5). */
+export function outcomeKindOf(state: JobState): OutcomeKind | null {
+  switch (state) {
+    case "COMPLETED":
+      return "completed";
+    case "FAILED":
+      return "failed";
+    case "CANCELLED":
+      return "cancelled";
+    case "TIMED_OUT":
+      return "timed_out";
+    case "SCHEDULED":
+    case "QUEUED":
+    case "RUNNING":
+    case "IDLE":
+    case "CANCELLING":
+      return null;
+  }
+}
 
 const NOT_LIVE: readonly LivenessState[] = [
   "queued",

@@ -1,0 +1,146 @@
+/**
+ * One publishing connection to a simulated store.
+ *
+ * Owns: what is under way on it, carrying out each message's fate, its end. Does not own: judging and storing (store.ts).
+ *
+ * A1. Messages arrive in the order of the calls; answers come in the order of arrival, as on one TCP connection.
+ * A2. What was sent before `close` is under way and may still arrive: closing calls nothing back.
+ * A3. After `close` or `onDisconnect` nothing is answered.
+ */
+import { BODY_BYTES_MAX } from "../../actors/journal/codec.ts";
+import type {
+  AppenderEvents,
+  LogAppender,
+  OutgoingMessage,
+  PublishAnswer,
+} from "../../actors/journal/log.ts";
+import { invariant, unreachable } from "../../machines/invariant.ts";
+import { encodeHeaders } from "../jetstream/headers.ts";
+import type { SimulatedClock } from "./clock.ts";
+import type { SimulatedStore, StoreClient, UnderWay } from "./store.ts";
+
+interface Sent {
+  readonly message: OutgoingMessage;
+  readonly index: number;
+}
+
+export class SimulatedAppender implements LogAppender, StoreClient {
+  readonly #store: SimulatedStore;
+  readonly #clock: SimulatedClock;
+  readonly #events: AppenderEvents;
+  readonly #underWay: Sent[] = [];
+  #arrivesAtMs = 0;
+  #answersAtMs = 0;
+  /** The client's side is over. */
+  #isOver = false;
+  /** The server's side is: nothing arrives any more. */
+  #isBroken = false;
+
+  constructor(store: SimulatedStore, clock: SimulatedClock, events: AppenderEvents) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#events = events;
+    store.connect(this);
+  }
+
+  publish(message: OutgoingMessage, index: number): void {
+    invariant(!/[\s\0]/.test(message.subject), "a subject holds no white space", {
+      subject: message.subject,
+    });
+    invariant(message.body.length <= BODY_BYTES_MAX, "a body has its size checked before", {
+      subject: message.subject,
+      bytes: message.body.length,
+    });
+    encodeHeaders(message); // Throws on what no header can hold.
+    if (this.#isOver || this.#clock.isDead) return;
+    this.#underWay.push({ message: { ...message, body: message.body.slice() }, index });
+    const { time } = this.#store.machine;
+    this.#arrivesAtMs = Math.max(this.#arrivesAtMs, time.nowMs + this.#store.latencyMs());
+    time.in(this.#arrivesAtMs - time.nowMs, () => this.#arriveNext());
+  }
+
+  close(): Promise<void> {
+    this.#isOver = true;
+    // It stays with the store until all that is under way has arrived (A2).
+    if (this.#underWay.length === 0) this.#store.disconnect(this);
+    return Promise.resolve();
+  }
+
+  broken(reason: string, underWay: UnderWay): void {
+    if (this.#isBroken) return;
+    while (underWay === "arrives" && this.#underWay.length > 0) this.#arriveNext();
+    this.#isBroken = true;
+    this.#underWay.length = 0;
+    this.#store.disconnect(this);
+    this.#clock.deliverIn(this.#store.latencyMs(), () => this.#disconnected(reason));
+  }
+
+  #disconnected(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#events.onDisconnect(reason);
+  }
+
+  #arriveNext(): void {
+    const sent = this.#underWay.shift();
+    if (sent === undefined || this.#isBroken) return;
+    this.#meet(sent);
+    if ((this.#isOver || this.#clock.isDead) && this.#underWay.length === 0)
+      this.#store.disconnect(this);
+  }
+
+  /** Lets its fate befall one message. */
+  #meet({ message, index }: Sent): void {
+    const fate = this.#store.fateOf(message);
+    switch (fate.kind) {
+      case "deliver":
+        return this.#answer(index, this.#store.arrive(message));
+      case "lose":
+        return;
+      case "loseAnswer":
+        this.#store.arrive(message);
+        return;
+      case "delayAnswer":
+        this.#answersAtMs = Math.max(this.#answersAtMs, this.#store.machine.time.nowMs) + fate.ms;
+        return this.#answer(index, this.#store.arrive(message));
+      case "answerTwice": {
+        const answer = this.#store.arrive(message);
+        this.#answer(index, answer);
+        return this.#answer(index, answer);
+      }
+      case "arriveTwice":
+        this.#answer(index, this.#store.arrive(message));
+        return this.#answer(index, this.#store.arrive(message));
+      case "claimDuplicate": {
+        const sequence = (message.expectedLastSequence ?? this.#store.messages.length) + 1;
+        return this.#answer(index, { kind: "stored", sequence, isDuplicate: true });
+      }
+      case "refuse":
+        return this.#answer(index, {
+          kind: "refused",
+          code: fate.code,
+          description: fate.description,
+        });
+      case "unavailable":
+        return this.#answer(index, { kind: "unavailable", description: "no responders" });
+      case "displace":
+        this.#store.storeForeign(fate.by);
+        return this.#answer(index, this.#store.arrive(message));
+      case "breakConnection":
+        if (fate.isStored) this.#store.arrive(message);
+        return this.broken("the connection broke", "isLost");
+      default:
+        return unreachable(fate);
+    }
+  }
+
+  #answer(index: number, answer: PublishAnswer | null): void {
+    if (answer === null || this.#isBroken) return;
+    const { nowMs } = this.#store.machine.time;
+    this.#answersAtMs = Math.max(this.#answersAtMs, nowMs + this.#store.latencyMs());
+    this.#clock.deliverIn(this.#answersAtMs - nowMs, () => {
+      // Answers on their way are lost with the connection.
+      if (!this.#isOver && !this.#isBroken) this.#events.onAnswer(index, answer);
+    });
+  }
+}
