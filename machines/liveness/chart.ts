@@ -6,7 +6,7 @@
  *
  * V1. Silence leads to `quiet`, to `stale_suspected`, to `diagnosing` and to `observer_unknown`: never to an end, never to
  *     a retry (STA-1, STA-4, RTY-6).
- * V2. `stale_suspected` is left by a diagnosis, an observed end, a cancel or a lost owner; by nothing else.
+ * V2. `stale_suspected` is left by a diagnosis, by the task's own word (a wait, an end), by a cancel or a lost owner.
  * V3. Nothing leaves completed, failed, cancelled (STA-6). A retry passes `retrying` first.
  */
 import { defineChart } from "../engine/define-chart.ts";
@@ -43,6 +43,8 @@ const ends = [
 ] as const;
 
 const cancel = { target: "cancelling", actions: ["leaveWait"] } as const;
+/** A task's own word is evidence of its life, whatever was suspected. */
+const waits = { target: "external_wait", actions: ["declareWait"] } as const;
 const lost = { target: "observer_unknown", actions: ["loseOwner"] } as const;
 
 export const livenessChart = defineChart({
@@ -93,7 +95,7 @@ export const livenessChart = defineChart({
       on: {
         "liveness.quietNoticed": { target: "quiet" },
         "liveness.staleSuspected": { target: "stale_suspected" },
-        "liveness.waitDeclared": { target: "external_wait", actions: ["declareWait"] },
+        "liveness.waitDeclared": waits,
         "liveness.cancelRequested": cancel,
         "liveness.ownerLost": lost,
         "liveness.ended": ends,
@@ -103,7 +105,7 @@ export const livenessChart = defineChart({
       on: {
         "liveness.progressSeen": { target: "running" },
         "liveness.staleSuspected": { target: "stale_suspected" },
-        "liveness.waitDeclared": { target: "external_wait", actions: ["declareWait"] },
+        "liveness.waitDeclared": waits,
         "liveness.cancelRequested": cancel,
         "liveness.ownerLost": lost,
         "liveness.ended": ends,
@@ -112,6 +114,7 @@ export const livenessChart = defineChart({
     stale_suspected: {
       on: {
         "liveness.diagnosisStarted": { target: "diagnosing", actions: ["countDiagnosis"] },
+        "liveness.waitDeclared": waits,
         "liveness.cancelRequested": cancel,
         "liveness.ownerLost": lost,
         "liveness.ended": ends,
@@ -124,6 +127,7 @@ export const livenessChart = defineChart({
           { target: "running", actions: ["clearDiagnoses"] },
         ],
         "liveness.foundInconclusive": { target: "observer_unknown", actions: ["doubt"] },
+        "liveness.waitDeclared": waits,
         "liveness.cancelRequested": cancel,
         "liveness.ownerLost": lost,
         "liveness.ended": ends,
@@ -166,7 +170,10 @@ export const livenessChart = defineChart({
         ],
         "liveness.retryScheduled": { target: "retrying", actions: ["countRetry"] },
         "liveness.blocked": { target: "blocked" },
+        "liveness.waitDeclared": waits,
         "liveness.cancelRequested": cancel,
+        // It was unknown before; now it is known that nobody will ever say.
+        "liveness.ownerLost": { actions: ["loseOwner"] },
         "liveness.ended": ends,
       },
     },
