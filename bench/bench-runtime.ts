@@ -25,7 +25,10 @@ export interface BenchServer extends AsyncDisposable {
 }
 
 /** An embedded server's roles have a name and a password; an external one's may have none. */
-function loginOf(login: { readonly user?: string | undefined; readonly password?: string | undefined }) {
+function loginOf(login: {
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+}) {
   const { user, password } = login;
   return user === undefined || password === undefined ? {} : { user, password };
 }

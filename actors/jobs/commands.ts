@@ -155,9 +155,7 @@ export class Commands {
   }
 
   #turn<Answer>(cause: string, decide: (turn: Turn) => Answer): Promise<Answer> {
-    return new Promise((resolve) => {
-      this.#world.runTurn(cause, decide, resolve);
-    });
+    return this.#world.answer(cause, decide);
   }
 }
 

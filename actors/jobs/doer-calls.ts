@@ -51,13 +51,9 @@ export class DoerCalls implements DoerPorts {
         },
       );
     }
-    return new Promise((resolve) => {
-      this.#world.runTurn(
-        `step:${context.id}:${key}`,
-        (turn) => turn.apply(cell, { type: "job.stepRecorded", key, value }),
-        resolve,
-      );
-    });
+    return this.#world.answer(`step:${context.id}:${key}`, (turn) =>
+      turn.apply(cell, { type: "job.stepRecorded", key, value }),
+    );
   };
 
   readonly awaitAnswer = (
@@ -70,7 +66,7 @@ export class DoerCalls implements DoerPorts {
     if (Object.hasOwn(answers, name)) {
       const answer = answers[name] ?? null;
       // It may be staged only, and code that acts on it would run ahead of the log (T2).
-      return new Promise((resolve) => this.#world.journal.barrier(() => resolve(answer)));
+      return this.#world.acknowledged().then(() => answer);
     }
     return new Promise((resolve, reject) => {
       context.onCancel(() => reject(new CancellationSignal(`while it waited for ${name}`)));

@@ -178,13 +178,9 @@ export class Door {
   }
 
   #turn(submission: Submission, ended: ReadonlyMap<string, EndedJob>): Promise<Submitted> {
-    return new Promise((resolve) => {
-      this.#world.runTurn(
-        `submit:${submission.spec.id}`,
-        (turn) => this.#decide(turn, submission, ended),
-        resolve,
-      );
-    });
+    return this.#world.answer(`submit:${submission.spec.id}`, (turn) =>
+      this.#decide(turn, submission, ended),
+    );
   }
 
   #decide(turn: Turn, submission: Submission, ended: ReadonlyMap<string, EndedJob>): Submitted {
@@ -297,13 +293,12 @@ export class Door {
 
   /** What memory knows may be staged only: nothing is answered by it before the log has it (ES-10). */
   #acknowledged(): Promise<void> {
-    return new Promise((resolve) => this.#world.journal.barrier(resolve));
+    return this.#world.acknowledged();
   }
 
   #refuse(job: string, workflow: string, refusal: HoldfastError): Promise<Submitted> {
-    return new Promise((resolve) =>
-      this.#world.journal.barrier(() => resolve(this.#refused(job, workflow, refusal))),
-    );
+    const refused = () => this.#refused(job, workflow, refusal);
+    return this.#world.acknowledged().then(refused, refused);
   }
 
   #unreadable(job: string): HoldfastError {

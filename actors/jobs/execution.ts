@@ -95,6 +95,14 @@ export class Executions {
     this.#running.get(job)?.cancellation.raise(reason, isTimeout);
   }
 
+  /** The owner has ended: every attempt is told to stop, and what it still asks for is refused. */
+  stop(reason: string): void {
+    for (const { cancellation } of this.#running.values()) {
+      cancellation.raise(reason, false);
+      cancellation.close();
+    }
+  }
+
   /** The job has settled although its code still runs. */
   giveUp(job: string): void {
     const attempt = this.#running.get(job);

@@ -5,7 +5,7 @@
  *
  * H1. A handle settles once, last of all: who is woken by it finds the job finished (ATT-7).
  * H2. Whatever the failure, `result()` rejects with `job_failed`, and its `cause` is the failure itself.
- * H3. A job of which nobody knows the end leaves its handle pending (WAIT-5).
+ * H3. A job of which nobody knows the end leaves its handle pending (WAIT-5); only the end of the owner releases who waits.
  */
 import type { JobOutcome } from "../../machines/job/chart.ts";
 import type { Json } from "../../machines/json.ts";
@@ -35,12 +35,18 @@ export type Settlement =
   | { readonly kind: "completed"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: JobFailedError };
 
+interface Waiter {
+  resolve: (settlement: Settlement) => void;
+  reject: (error: HoldfastError) => void;
+}
+
 export class JobHandle<Result = Json> {
   readonly id: string;
   readonly workflow: string;
   readonly #ports: HandlePorts;
   #settlement: Settlement | null = null;
-  #waiters: ((settlement: Settlement) => void)[] = [];
+  #abandoned: HoldfastError | null = null;
+  #waiters: Waiter[] = [];
 
   constructor(id: string, workflow: string, ports: HandlePorts) {
     this.id = id;
@@ -55,7 +61,8 @@ export class JobHandle<Result = Json> {
 
   /**
    * The job's result. Rejects with JobFailedError when it ends in any other way, and with WaitTimeoutError when `timeoutMs`
-   * (> 0; default: none) passes first; the job goes on then.
+   * (> 0; default: none) passes first; the job goes on then. Rejects with the owner's error (`fenced`, `journal`,
+   * `illegal_state` after a detach) when this runtime ends before the job.
    */
   async result(options: { readonly timeoutMs?: number } = {}): Promise<Result> {
     const settlement = this.#settlement ?? (await this.#wait(options.timeoutMs));
@@ -72,25 +79,33 @@ export class JobHandle<Result = Json> {
   settle(settlement: Settlement): void {
     if (this.#settlement !== null) return;
     this.#settlement = settlement;
-    for (const waiter of this.#waiters) waiter(settlement);
-    this.#waiters = [];
+    for (const waiter of this.#waiters.splice(0)) waiter.resolve(settlement);
+  }
+
+  /** The owner has ended while the job had not: who waits here is told so; the job goes on under the next owner (H3). */
+  abandon(error: HoldfastError): void {
+    this.#abandoned = error;
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
   }
 
   #wait(timeoutMs: number | undefined): Promise<Settlement> {
+    if (this.#abandoned !== null) return Promise.reject(this.#abandoned);
     return new Promise((resolve, reject) => {
-      if (timeoutMs === undefined) {
-        this.#waiters.push(resolve);
-        return;
-      }
-      const waiter = (settlement: Settlement) => {
-        timer.cancel();
-        resolve(settlement);
-      };
+      const waiter: Waiter = { resolve, reject };
+      this.#waiters.push(waiter);
+      if (timeoutMs === undefined) return;
       const timer = this.#ports.clock.wakeIn(timeoutMs, () => {
         this.#waiters = this.#waiters.filter((each) => each !== waiter);
         reject(waitTimeout(this.id, timeoutMs));
       });
-      this.#waiters.push(waiter);
+      waiter.resolve = (settlement) => {
+        timer.cancel();
+        resolve(settlement);
+      };
+      waiter.reject = (error) => {
+        timer.cancel();
+        reject(error);
+      };
     });
   }
 }

@@ -6,8 +6,9 @@
  * Z1. An attempt whose process is gone and whose end nobody saw is interrupted. Only a class that allows it, within its
  *     budget, runs again by itself (RTY-1, RTY-3); any other waits in `interrupted` for a person's word.
  * Z2. A cancel or a timeout that was under way ends: the process is gone, which is what it asked for.
- * Z3. What is queued starts, in the order in which it was submitted; what was blocked is looked at again.
+ * Z3. What may run starts in the order in which it was submitted, queued or run again; what was blocked is looked at again.
  * Z4. A dependency that ended while nobody was told is told now; a child whose parent is gone follows its policy.
+ * Z5. Every live job is decided before any of them starts: nothing that a cancel was on its way to runs once more.
  */
 import { invariant } from "../../machines/invariant.ts";
 import type { Failure } from "../../machines/job/events.ts";
@@ -22,20 +23,30 @@ import type { World } from "./world.ts";
 /** Jobs decided in one turn. */
 const JOBS_PER_TURN = 256;
 
-/** Decides every live job; the dispatcher must be ready. Resolves when all is staged. Returns how many were interrupted. */
-export async function recover(world: World): Promise<number> {
+/**
+ * Decides every live job while the dispatcher recovers, when nothing can start. Resolves when all is staged. Returns how
+ * many were interrupted.
+ */
+export async function reconcile(world: World): Promise<number> {
   const jobs = [...world.cells.tasks()].map(({ job }) => job);
   const interrupted = jobs.filter(
     ({ now }) => now.value === "running" || now.value === "cancelling" || now.value === "expiring",
   );
-  inTurns(world, interrupted, (turn, job) => interrupt(world, turn, job));
+  inTurns(world, interrupted, interrupt);
+  inTurns(world, jobs, exhaust);
   await settleUntold(world, jobs);
+  inTurns(world, jobs, (turn, job) => cancelOrphan(world, turn, job));
+  return interrupted.length;
+}
+
+/** Z3: starts what may run; the dispatcher must be ready. */
+export function resume(world: World): void {
+  const jobs = [...world.cells.tasks()].map(({ job }) => job);
   inTurns(world, jobs, (turn, job) => {
     if (job.now.value === "queued") startQueued(world, turn, job);
     else if (job.now.value === "blocked") unblock(world, turn, job);
+    else if (mayRunAgain(job)) rerun(turn, job, lostReason(job));
   });
-  inTurns(world, jobs, (turn, job) => cancelOrphan(world, turn, job));
-  return interrupted.length;
 }
 
 function inTurns(
@@ -51,25 +62,33 @@ function inTurns(
 }
 
 /** Z1, Z2. */
-function interrupt(_world: World, turn: Turn, job: Cell<"job">): void {
-  const { spec, attempt } = job.now.context;
-  invariant(spec !== null, "Q1: a live job has a spec", { job: job.id });
-  const isSafe = spec.retryClass === "safe_to_retry";
+function interrupt(turn: Turn, job: Cell<"job">): void {
+  const { attempt } = job.now.context;
+  const isSideEffectUnknown = !isSafe(job);
   turn.apply(
     job,
-    { type: "job.interrupted", attempt, isSideEffectUnknown: !isSafe },
+    { type: "job.interrupted", attempt, isSideEffectUnknown },
     { reason: "its process is gone" },
   );
-  if (job.now.value !== "interrupted" || !isSafe) return;
-  if (attempt > spec.retryBudget)
-    turn.apply(job, { type: "job.attemptsExhausted", failure: exhausted(spec, attempt) });
-  else
-    rerun(
-      turn,
-      job,
-      `attempt ${attempt} was lost with its process, and ${spec.type} is safe to retry`,
-    );
 }
+
+/** Z1: lost once too often. Asked of every job: the owner before may have died between its interruption and this. */
+function exhaust(turn: Turn, job: Cell<"job">): void {
+  const { spec, attempt } = job.now.context;
+  if (spec === null || !mayRunAgain(job) || attempt <= spec.retryBudget) return;
+  turn.apply(job, { type: "job.attemptsExhausted", failure: exhausted(spec, attempt) });
+}
+
+function isSafe(job: Cell<"job">): boolean {
+  const { spec } = job.now.context;
+  invariant(spec !== null, "Q1: a live job has a spec", { job: job.id });
+  return spec.retryClass === "safe_to_retry";
+}
+
+const mayRunAgain = (job: Cell<"job">): boolean => job.now.value === "interrupted" && isSafe(job);
+
+const lostReason = ({ now: { context } }: Cell<"job">): string =>
+  `attempt ${context.attempt} was lost with its process, and ${context.spec?.type} is safe to retry`;
 
 /** Schedules the next attempt; it starts at once when the runtime is ready. */
 export function rerun(turn: Turn, job: Cell<"job">, reason: string): boolean {

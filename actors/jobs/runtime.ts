@@ -10,10 +10,8 @@
  */
 import type { z } from "zod";
 import type { ChartEvent } from "../../machines/engine/chart.ts";
-import { invariant } from "../../machines/invariant.ts";
-import type { JobOutcome } from "../../machines/job/chart.ts";
 import type { Json } from "../../machines/json.ts";
-import { type HoldfastError, SystemError } from "../errors.ts";
+import { type HoldfastError, IllegalStateError } from "../errors.ts";
 import type { Durability } from "../journal/codec.ts";
 import { Journal, type JournalNotice } from "../journal/journal.ts";
 import type { Log } from "../journal/log.ts";
@@ -23,29 +21,25 @@ import { DISPATCHER_SCOPE } from "../journal/subjects.ts";
 import type { Ambient } from "../ports/ambient.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ids } from "../ports/ids.ts";
+import { Answers } from "../turn/answers.ts";
 import { type Cell, CellStore } from "../turn/cell.ts";
 import { type EffectPorts, runEffect } from "../turn/effects.ts";
 import { tell } from "../turn/routes.ts";
 import { Timers } from "../turn/timers.ts";
-import {
-  type Committed,
-  type ReleasedEffect,
-  runTurn,
-  type Turn,
-  type TurnPorts,
-} from "../turn/turn.ts";
+import { type ReleasedEffect, runTurn, type Turn, type TurnPorts } from "../turn/turn.ts";
 import { Commands, type Resolution } from "./commands.ts";
 import type { ToolContext } from "./context.ts";
 import { type JobDefinition, Registry } from "./definition.ts";
 import { DoerCalls } from "./doer-calls.ts";
 import { Door, type Submitted } from "./door.ts";
+import { Ends } from "./ends.ts";
 import { Executions } from "./execution.ts";
 import { BootFold, type Finding } from "./fold.ts";
-import { type CancelAnswer, type JobHandle, settlementOf } from "./handle.ts";
+import type { CancelAnswer, JobHandle } from "./handle.ts";
 import { History } from "./history.ts";
 import { Kinship } from "./kinship.ts";
 import { startQueued } from "./line.ts";
-import { recover } from "./recovery.ts";
+import { reconcile, resume } from "./recovery.ts";
 import type { SubmitOptions } from "./submission.ts";
 import type { Notice, World } from "./world.ts";
 
@@ -93,8 +87,8 @@ export class Runtime {
   readonly #executions: Executions;
   readonly #effectPorts: EffectPorts;
   readonly #turnPorts: TurnPorts;
-  /** Results that live dependents will ask for, by dependent and dependency. */
-  readonly #outcomes = new Map<string, Map<string, JobOutcome>>();
+  readonly #ends: Ends;
+  readonly #answers = new Answers();
   readonly #idle: (() => void)[] = [];
   #ended: HoldfastError | null = null;
 
@@ -129,10 +123,14 @@ export class Runtime {
       setAside: fold.setAside,
       prefix,
       owner,
+      answer: (cause, decide) =>
+        this.#answers.give((resolve) => runTurn(this.#turnPorts, cause, decide, resolve)),
+      acknowledged: () => this.#answers.give<void>((resolve) => journal.barrier(resolve)),
       runTurn: (cause, decide, answered) => runTurn(this.#turnPorts, cause, decide, answered),
       notice: (notice) => options.onNotice?.(notice),
     };
     this.#commands = new Commands(this.#world);
+    this.#ends = new Ends(this.#world);
     this.#door = new Door(this.#world, {
       clock,
       cancel: (job, reason) => this.#commands.cancel(job, reason, "submitter"),
@@ -152,7 +150,7 @@ export class Runtime {
       redactor,
       cells,
       tell: (turn, cell, effect) => tell(routePorts, turn, cell, effect),
-      commit: (moves) => this.#commit(moves),
+      commit: (moves) => this.#ends.commit(moves),
       release: (effects) => this.#release(effects),
     };
   }
@@ -187,7 +185,12 @@ export class Runtime {
     fold.finish();
     journal.open(fold.lastMoment);
     runtime = new Runtime(options, journal, cells, kinship, fold);
-    await runtime.#recover(fold);
+    try {
+      await runtime.#recover(fold);
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
     return runtime;
   }
 
@@ -205,12 +208,14 @@ export class Runtime {
         closed,
       });
       journal.epochs.told(closed);
-      // Ready before the decisions, so that what they queue may start; nobody can submit before `start` resolves.
-      next.apply(cells.dispatcher, { type: "dispatcher.recovered", liveJobs: cells.size });
     });
     const liveJobs = cells.size;
-    const interrupted = await recover(this.#world);
-    await this.#acknowledged();
+    const interrupted = await reconcile(this.#world);
+    turn("recovered", (next) =>
+      next.apply(cells.dispatcher, { type: "dispatcher.recovered", liveJobs }),
+    );
+    resume(this.#world);
+    await this.#world.acknowledged();
     notice({ kind: "recovered", liveJobs, interrupted, transitions: fold.transitionCount });
   }
 
@@ -360,9 +365,20 @@ export class Runtime {
   }
 
   async #close(): Promise<void> {
-    this.#world.timers.stop();
-    await this.#world.journal.drained();
-    await this.#world.journal.close();
+    const { timers, journal, clock, owner } = this.#world;
+    timers.stop();
+    // A store that is away cannot be waited for: what is not acknowledged then is not promised to anybody.
+    const bound = new Promise<void>((resolve) => clock.wakeIn(DRAIN_WAIT_MS, resolve));
+    await Promise.race([journal.drained(), bound]);
+    await journal.close();
+    this.#letGo(
+      new IllegalStateError(
+        "The runtime has stopped; what had not ended goes on under the next owner.",
+        {
+          details: { owner },
+        },
+      ),
+    );
   }
 
   /** The journal's word: it is over. */
@@ -372,8 +388,17 @@ export class Runtime {
     timers.stop();
     const step = cells.dispatcher.chart.engine.step(cells.dispatcher.state, fencedEvent(error));
     if (error.code === "fenced" && step !== null) cells.dispatcher.state = step.state; // D2: in memory alone.
+    this.#letGo(error);
     this.#wakeIdle();
     notice({ kind: "ended", error });
+  }
+
+  /** Nothing is acknowledged here any more: code that runs is told to stop, and whoever waits is told why. */
+  #letGo(error: HoldfastError): void {
+    this.#answers.end(error);
+    this.#executions.stop(error.message);
+    for (const handle of this.#world.handles.values()) handle.abandon(error);
+    this.#world.handles.clear();
   }
 
   /** The journal fenced again: readers of single subjects have to be told up to where the epoch before is valid. */
@@ -391,36 +416,6 @@ export class Runtime {
     });
   }
 
-  #acknowledged(): Promise<void> {
-    return new Promise((resolve) => this.#world.journal.barrier(resolve));
-  }
-
-  /** Indexes that follow from the transitions, and results that dependents will ask for. */
-  #commit(moves: readonly Committed[]): void {
-    const { kinship } = this.#world;
-    for (const { cell, event } of moves) {
-      if (cell.kind !== "job") continue;
-      // Every move, also of a job that is submitted and ends in one turn: the fold, too, sees them all.
-      kinship.moved(cell.id, event);
-      if (cell.isFinal) this.#jobEnded(cell as Cell<"job">); // Its kind was just looked at.
-    }
-  }
-
-  #jobEnded(job: Cell<"job">): void {
-    const { kinship } = this.#world;
-    const { spec, outcome } = job.now.context;
-    this.#outcomes.delete(job.id);
-    for (const dependent of kinship.dependents(job.id) ?? [])
-      this.#keepOutcome(dependent, job.id, outcome);
-    kinship.ended(job.id, spec?.dependencies ?? []);
-  }
-
-  #keepOutcome(dependent: string, dependency: string, outcome: JobOutcome | null): void {
-    if (outcome === null) return;
-    const kept = this.#outcomes.get(dependent) ?? new Map<string, JobOutcome>();
-    this.#outcomes.set(dependent, kept.set(dependency, outcome));
-  }
-
   #release(effects: readonly ReleasedEffect[]): void {
     for (const effect of effects) {
       try {
@@ -432,24 +427,13 @@ export class Runtime {
   }
 
   #newExecutions(): Executions {
-    const { registry, ambient, history, journal, kinship, notice } = this.#world;
+    const { registry, ambient, journal, kinship, notice } = this.#world;
     return new Executions({
       registry,
       ambient,
       doer: this.#calls,
       now: () => journal.now(),
-      outcomeOf: async (dependency, dependent) => {
-        const kept = this.#outcomes.get(dependent)?.get(dependency.id);
-        if (kept !== undefined) return kept;
-        const ended = await history.find(dependency.id, dependency.workflow);
-        if (ended !== null) return ended.outcome;
-        throw new SystemError(
-          `The journal has no end of ${dependency.id}, which ${dependent} depends on.`,
-          {
-            details: { component: "journal", dependency: dependency.id, dependent },
-          },
-        );
-      },
+      outcomeOf: (dependency, dependent) => this.#ends.outcomeOf(dependency, dependent),
       ended: (job, attempt, end) => {
         this.#commands.attemptEnded(job, attempt, end);
         if (this.#executions.runningCount === 0) this.#wakeIdle();
@@ -468,46 +452,24 @@ export class Runtime {
       armTimer: (job, timer, dueAt) => this.#world.timers.arm(job, timer, dueAt),
       signal: (job, reason, isTimeout) => {
         this.#executions.signal(job.id, reason, isTimeout);
-        this.#cancelChildren(job.id, `its parent ${job.id} ends: ${reason}`);
+        this.#ends.cancelChildren(job.id, `its parent ${job.id} ends: ${reason}`);
       },
       giveUp: (job) => this.#executions.giveUp(job),
       answer: (job, name, value) => this.#calls.answered(job, name, value as Json), // The chart's event carries JSON.
-      settle: (job) => this.#settle(job),
+      settle: (job) => {
+        this.#calls.forget(job.id);
+        this.#ends.settle(job);
+      },
     };
-  }
-
-  /** The end is acknowledged: the job leaves memory, and last of all whoever waits for it is told (H1). */
-  #settle(job: Cell<"job">): void {
-    const { outcome } = job.now.context;
-    const { cells, handles, history, kinship, timers } = this.#world;
-    invariant(outcome !== null, "Q2: an ended job has an outcome", { job: job.id });
-    timers.disarmAll(job.id);
-    this.#cancelChildren(job.id, `its parent ${job.id} has ended`);
-    this.#calls.forget(job.id);
-    cells.remove(job.id);
-    kinship.dissolve(job.id);
-    history.left(job.id);
-    const handle = handles.get(job.id);
-    if (handle === undefined) return;
-    handles.delete(job.id);
-    handle.settle(settlementOf(job.id, outcome));
-  }
-
-  #cancelChildren(parent: string, reason: string): void {
-    const { kinship, cells, runTurn: turn } = this.#world;
-    for (const child of [...(kinship.family(parent)?.live ?? [])]) {
-      const job = cells.task(child)?.job;
-      if (job?.now.context.spec?.whenParentEnds !== "cancel") continue;
-      turn(`parent:${parent}`, (next) =>
-        next.apply(job, { type: "job.cancelRequested", reason, by: "runtime" }),
-      );
-    }
   }
 
   #wakeIdle(): void {
     for (const wake of this.#idle.splice(0)) wake();
   }
 }
+
+/** How long a stop waits for the log to acknowledge what is staged, ms. */
+const DRAIN_WAIT_MS = 10_000;
 
 /** After a shutdown's wait: how long cancelled jobs get to return before they are left behind, ms. */
 const GIVE_UP_WAIT_MS = 5_000;

@@ -60,5 +60,9 @@ export interface World {
     decide: (turn: Turn) => Answer,
     answered?: (answer: Answer) => void,
   ) => Answer;
+  /** Runs one turn and promises its answer, which comes when it is acknowledged; rejects when the owner ends before. */
+  readonly answer: <Answer>(cause: string, decide: (turn: Turn) => Answer) => Promise<Answer>;
+  /** Resolves when everything staged so far is acknowledged; rejects when the owner ends before. */
+  readonly acknowledged: () => Promise<void>;
   readonly notice: (notice: Notice) => void;
 }

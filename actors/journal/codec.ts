@@ -101,7 +101,8 @@ export function decodeBody(bytes: Uint8Array): Decoded {
   }
   if (typeof value !== "object" || value === null)
     return { kind: "unreadable", reason: "not a JSON object" };
-  // The checksum held, so this is what a Holdfast wrote; the version says which one, and the shape follows from it.
+  // The version says who wrote it, and the shape follows from it. What readers rely on is looked at: a checksum proves nothing
+  // about a forger, and whoever folds must not fall over what he wrote (ES-6).
   const body = value as RecordBody & FenceBody;
   if (typeof body.v !== "number" || body.v > BODY_VERSION) {
     return {
@@ -109,7 +110,29 @@ export function decodeBody(bytes: Uint8Array): Decoded {
       reason: `body version ${String(body.v)}; this reader knows up to ${BODY_VERSION}`,
     };
   }
-  if (Array.isArray(body.transitions)) return { kind: "record", body };
+  if (Array.isArray(body.transitions)) {
+    const reason = faultOfRecord(body);
+    return reason === null ? { kind: "record", body } : { kind: "unreadable", reason };
+  }
   if (typeof body.fence === "object" && body.fence !== null) return { kind: "fence", body };
   return { kind: "unreadable", reason: "neither transitions nor a fence" };
 }
+
+function faultOfRecord(body: RecordBody): string | null {
+  if (typeof body.at !== "number" || typeof body.t !== "number")
+    return "a record without its times";
+  if (typeof body.cause !== "string" || typeof body.correlation !== "string")
+    return "a record without cause or correlation";
+  return body.transitions.every(isTransition) ? null : "a transition that is none";
+}
+
+const isTransition = (value: Partial<Transition> | null): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  typeof value.actor === "string" &&
+  Number.isSafeInteger(value.sequence) &&
+  typeof value.from === "string" &&
+  typeof value.to === "string" &&
+  typeof value.event === "object" &&
+  typeof value.event?.type === "string" &&
+  (value.v === undefined || Number.isSafeInteger(value.v));

@@ -2,7 +2,7 @@
  * The reader rule: which stored messages are valid, decided from the log alone and by every reader alike.
  *
  * Owns: the walk over the whole stream in order. Does not own: reading (Log), folding (what a valid transition does),
- * readers that see only some subjects (filtered-reader.ts).
+ * readers that see only some subjects (scoped-reader.ts).
  *
  * R1. A record is valid if its writer is that of the latest fence, its index follows, and its group is whole.
  * R2. A fence voids the incomplete group before it, and every later record of an older writer.
@@ -59,11 +59,12 @@ export interface Halt {
   readonly reason: string;
 }
 
-/** State a reader can be stopped and started with. */
+/** State that a reader can be started with again; it goes on with the message behind `validThrough`. */
 export interface ReaderState {
   /** Null: no fence yet. */
   readonly writer: string | null;
   readonly fencePosition: number;
+  /** Index of the owner's first record behind `validThrough`. */
   readonly nextIndex: number;
   /** Last position up to which all is decided: a whole group's end or a fence. */
   readonly validThrough: number;
@@ -81,7 +82,7 @@ export class JournalReader {
   #pendingParts = 0;
   #pendingSeen = 0;
 
-  /** `from`: the state at a group's end, to go on from there; default: the beginning of the stream. */
+  /** `from`: the state of another reader, to go on behind its `validThrough`; default: the beginning of the stream. */
   constructor(sink: ReaderSink, from?: ReaderState) {
     this.#sink = sink;
     if (from === undefined) return;
@@ -95,7 +96,7 @@ export class JournalReader {
     return {
       writer: this.#writer,
       fencePosition: this.#fencePosition,
-      nextIndex: this.#nextIndex,
+      nextIndex: this.#nextIndex - this.#pendingSeen,
       validThrough: this.#validThrough,
     };
   }

@@ -12,7 +12,8 @@ export const ID_BYTES_MAX = 200;
 
 const PLAIN = /^[A-Za-z0-9_-]+$/;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { fatal: true });
+// A byte order mark belongs to the id like any other character.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Why an id cannot be used, or null when it can. */
 export function faultOfId(id: unknown): string | null {
@@ -40,6 +41,7 @@ export function encodeToken(id: string): string {
 /** Null: no token of ours. */
 export function decodeToken(token: string): string | null {
   if (PLAIN.test(token)) return token;
+  if (token === "") return null; // No id is empty.
   const bytes: number[] = [];
   for (let at = 0; at < token.length; at += 1) {
     const character = token.charAt(at);
@@ -50,7 +52,9 @@ export function decodeToken(token: string): string | null {
     } else return null;
   }
   try {
-    return decoder.decode(Uint8Array.from(bytes));
+    const id = decoder.decode(Uint8Array.from(bytes));
+    // One id has one token: a character that is encoded without need was not encoded here.
+    return encodeToken(id) === token ? id : null;
   } catch {
     return null; // Not UTF-8: nobody encoded that.
   }

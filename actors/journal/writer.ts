@@ -43,8 +43,9 @@ export interface Poison {
   readonly code: number | null;
 }
 
-/** Entries before the head are dropped from the array once there are this many: amortised, and it bounds the waste. */
+/** What is acknowledged is let go once there is this much of it, or nothing behind it: amortised, and it bounds the waste. */
 const COMPACT_AT = 4_096;
+const COMPACT_AT_BYTES = 16 * 1024 * 1024;
 
 export class JournalWriter {
   #writer = "";
@@ -56,6 +57,10 @@ export class JournalWriter {
   /** How many from `#head` on were handed out by `next`. */
   #inFlight = 0;
   #bytes = 0;
+  /** Bytes of bodies that are acknowledged and not yet let go. */
+  #doneBytes = 0;
+  /** The group whose callbacks are running. */
+  #called: Group | null = null;
   #poison: Poison | null = null;
   #hasBegun = false;
 
@@ -98,6 +103,7 @@ export class JournalWriter {
     // Parts of the first group that were acknowledged under the old fence are void now: its callback has not run.
     if (first !== undefined) this.#head -= first.part - 1;
     this.#entries = this.#entries.slice(this.#head);
+    this.#doneBytes = 0;
     for (const entry of this.#entries) entry.isStored = false;
     this.#head = 0;
     this.#headIndex = 1;
@@ -130,11 +136,11 @@ export class JournalWriter {
     this.#bytes += bytes;
   }
 
-  /** Runs `callback` when all that is staged now is acknowledged: at once when nothing is pending. */
+  /** Runs `callback` when all that is staged now is acknowledged: at once when nothing is pending, but in order (W3). */
   barrier(callback: () => void): void {
-    const last = this.#entries.at(-1);
-    if (last === undefined || this.pendingCount === 0) callback();
-    else last.group.callbacks.push(callback);
+    const last = this.pendingCount === 0 ? this.#called : this.#entries.at(-1)?.group;
+    if (last === null || last === undefined) callback();
+    else last.callbacks.push(callback);
   }
 
   /** The next message to publish, or null: nothing staged, window full, poisoned, or no fence yet. */
@@ -179,7 +185,8 @@ export class JournalWriter {
       invariant(entry !== undefined, "W2: only what was staged can be stored", { index });
       entry.isStored = true;
     }
-    this.#advance();
+    // Not past `index`: an answer that came out of order may tell of a message that the log has lost since.
+    this.#advance(index);
   }
 
   poisonWith(reason: string): void {
@@ -205,19 +212,29 @@ export class JournalWriter {
     }
   }
 
-  #advance(): void {
+  #advance(before = Number.POSITIVE_INFINITY): void {
     let entry = this.#entries[this.#head];
-    while (entry?.isStored === true) {
+    while (entry?.isStored === true && this.#headIndex < before) {
       this.#head += 1;
       this.#headIndex += 1;
       if (this.#inFlight > 0) this.#inFlight -= 1;
-      if (entry.part === entry.parts) {
-        this.#bytes -= entry.group.bytes;
-        for (const callback of entry.group.callbacks) callback();
-      }
+      if (entry.part === entry.parts) this.#complete(entry.group);
       entry = this.#entries[this.#head];
     }
-    if (this.#head >= COMPACT_AT) this.#compact();
+    const isLarge = this.#head >= COMPACT_AT || this.#doneBytes >= COMPACT_AT_BYTES;
+    if (isLarge || this.pendingCount === 0) this.#compact();
+  }
+
+  #complete(group: Group): void {
+    this.#bytes -= group.bytes;
+    this.#doneBytes += group.bytes;
+    this.#called = group;
+    try {
+      // A barrier that one of them sets is added behind the others, and runs in this loop.
+      for (const callback of group.callbacks) callback();
+    } finally {
+      this.#called = null;
+    }
   }
 
   /** Drops what is acknowledged, but never a part of the first group that is not whole: a resync sends those again. */
@@ -226,5 +243,6 @@ export class JournalWriter {
     const keep = first === undefined ? 0 : first.part - 1;
     this.#entries = this.#entries.slice(this.#head - keep);
     this.#head = keep;
+    this.#doneBytes = 0;
   }
 }

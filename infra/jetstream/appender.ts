@@ -53,16 +53,16 @@ export async function openAppender(
   events: AppenderEvents,
 ): Promise<LogAppender> {
   const connection = await openBareConnection(address, `holdfast-append-${names.stream}`);
+  const details = { stream: names.stream, url: address.url, waitMs: REQUEST_WAIT_MS };
   try {
     checkPayload(connection);
-    const inbox = newInbox(address);
-    const appender = new JetStreamAppender(connection, names, inbox, events);
-    // Answered only when the server knows the subscription: no answer can be missed from here on.
-    await bounded(connection.flush(), names);
+    const appender = new JetStreamAppender(connection, names, newInbox(address), events);
+    await roundTrip(connection);
+    appender.open();
     return appender;
   } catch (error) {
     await connection.close();
-    throw translateError(error, { action: "open an appender", details: { stream: names.stream } });
+    throw translateError(error, { action: `open an appender of ${names.stream}`, details });
   }
 }
 
@@ -74,19 +74,22 @@ function checkPayload(connection: NatsConnection): void {
   throw new JournalError(message, { retry: "never", details });
 }
 
-async function bounded(work: Promise<void>, names: PartitionNames): Promise<void> {
+/** Resolves when the server has handled what was sent before. The client alone would wait for ever for one that is gone. */
+async function roundTrip(connection: NatsConnection): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const error = Object.assign(new Error(`no answer for ${REQUEST_WAIT_MS} ms`), {
-      code: "TIMEOUT",
-    });
-    const attempt = { action: "open an appender", details: { stream: names.stream } };
-    timer = setTimeout(() => reject(translateError(error, attempt)), REQUEST_WAIT_MS);
+    const error = Object.assign(new Error("no answer"), { code: "TIMEOUT" });
+    timer = setTimeout(() => reject(error), REQUEST_WAIT_MS);
+  });
+  const gone = connection.closed().then((error) => {
+    throw Object.assign(new Error(reasonOf(error)), { code: "CONNECTION_CLOSED" });
   });
   try {
-    await Promise.race([work, late]);
+    await Promise.race([connection.flush(), late, gone]);
   } finally {
     clearTimeout(timer);
+    // Looked at once more when the connection ends, with nobody waiting any longer.
+    gone.catch(() => undefined);
   }
 }
 
@@ -105,7 +108,10 @@ class JetStreamAppender implements LogAppender {
   };
   readonly #options: PublishOptions;
   #round: Outbound[] = [];
+  #isOpen = false;
   #isOver = false;
+  /** What went wrong before `open`. */
+  #fault: Error | null = null;
 
   constructor(
     connection: NatsConnection,
@@ -124,11 +130,20 @@ class JetStreamAppender implements LogAppender {
     connection.subscribe(`${inbox}.*`, {
       callback: (error, message) => {
         if (error === null) this.#answered(message);
-        else this.#end(error.message);
+        else this.#end(error);
       },
     });
-    connection.closed().then((error) => this.#end(reasonOf(error)), throwOutside);
+    connection
+      .closed()
+      .then((error) => this.#end(new Error(reasonOf(error))))
+      .catch(throwOutside);
     this.#watch().catch(throwOutside);
+  }
+
+  /** The server knows the subscription: no answer can be missed from here on. Throws what went wrong until now. */
+  open(): void {
+    if (this.#fault !== null) throw this.#fault;
+    this.#isOpen = true;
   }
 
   publish(message: OutgoingMessage, index: number): void {
@@ -181,16 +196,20 @@ class JetStreamAppender implements LogAppender {
   async #watch(): Promise<void> {
     for await (const { type, data } of this.#connection.status()) {
       if (type !== Events.Error) continue;
-      this.#end(`the server said ${String(data)}`);
-      await this.#connection.close();
+      this.#end(Object.assign(new Error(`the server said ${String(data)}`), { code: data }));
+      if (this.#isOpen) await this.#connection.close();
     }
   }
 
-  #end(reason: string): void {
+  #end(error: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    if (!this.#isOpen) {
+      this.#fault = error;
+      return;
+    }
     try {
-      this.#events.onDisconnect(reason);
+      this.#events.onDisconnect(error.message);
     } catch (thrown) {
       throwOutside(thrown);
     }

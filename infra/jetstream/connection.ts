@@ -180,7 +180,7 @@ export class ReadConnection {
     for await (const { type } of this.#connection.status()) {
       if (type === Events.Disconnect) {
         this.#isConnected = false;
-        const details = { outcome: "unknown", url: this.#address.url };
+        const details = { outcome: "refused", url: this.#address.url };
         this.#interrupt(
           new JournalError(`The connection to ${this.#address.url} was lost.`, { details }),
         );

@@ -12,6 +12,7 @@
  */
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import { type ReadConnection, throwOutside } from "./connection.ts";
+import { translateError } from "./errors.ts";
 import type { PartitionNames } from "./names.ts";
 import { fromAddedHeaders, receive } from "./raw-message.ts";
 import { readStream } from "./read.ts";
@@ -64,6 +65,7 @@ class Follower {
   /** Whether something was lost since the last look, so that another is needed. */
   #isBehind = false;
   #isStopped = false;
+  #fault: Error | null = null;
 
   constructor(connection: ReadConnection, names: PartitionNames, pattern: string, visit: Visit) {
     this.#connection = connection;
@@ -74,19 +76,23 @@ class Follower {
 
   async start(): Promise<void> {
     const { prefix, livePrefix } = this.#names;
+    const details = { subject: this.#pattern };
+    const attempt = { action: `follow ${this.#pattern}`, details };
     const subscription = this.#connection.subscribe(
       livePrefix + this.#pattern.slice(prefix.length),
       (message) => {
         const stored = fromAddedHeaders(receive(message));
         if (stored !== null) this.#received(stored);
       },
-      throwOutside,
+      (error) => {
+        // Told before the flush is: a user who may not subscribe there.
+        if (this.#waiting === null) throw error;
+        this.#fault = translateError(error, attempt);
+      },
     );
     this.#stops.push(() => subscription.unsubscribe());
-    await this.#connection.flush({
-      action: `follow ${this.#pattern}`,
-      details: { subject: this.#pattern },
-    });
+    await this.#connection.flush(attempt);
+    if (this.#fault !== null) throw this.#fault;
     this.#lastSequence = (await streamInfo(this.#connection, this.#names)).lastSequence;
     this.#stops.push(
       this.#connection.onResumption(() => {

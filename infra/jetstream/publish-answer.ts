@@ -59,6 +59,7 @@ function sequenceAfter(head: Uint8Array, data: Uint8Array): number | null {
     if (digit < 0 || digit > 9) return null;
     sequence = 10 * sequence + digit;
   }
+  for (let at = 0; at < head.length; at += 1) if (data[at] !== head[at]) return null;
   return sequence;
 }
 

@@ -21,7 +21,7 @@ import { JournalError } from "../../actors/errors.ts";
 import type { ReadOptions, StoredMessage } from "../../actors/journal/log.ts";
 import { callApi } from "./api.ts";
 import type { ReadConnection } from "./connection.ts";
-import type { Attempt } from "./errors.ts";
+import { type Attempt, translateError } from "./errors.ts";
 import { planFilters } from "./filter-plan.ts";
 import { findHeader } from "./headers.ts";
 import type { PartitionNames } from "./names.ts";
@@ -137,7 +137,7 @@ class ReadAttempt {
     const subscription = connection.subscribe(
       inbox,
       (message) => this.#received(message),
-      (error) => this.#interrupt(error),
+      (error) => this.#interrupt(translateError(error, this.#attemptTo("read"))),
     );
     const timer = setInterval(() => this.#tick(), HEARTBEAT_MS);
     const creation = this.#create(inbox);
@@ -188,7 +188,9 @@ class ReadAttempt {
       this.#judgeEnd();
       return created.name;
     } catch (error) {
-      this.#interrupt(error instanceof Error ? error : new Error(String(error)));
+      this.#interrupt(
+        error instanceof Error ? error : translateError(error, this.#attemptTo("read")),
+      );
       return null;
     }
   }

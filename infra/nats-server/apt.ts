@@ -26,8 +26,6 @@ export interface AptOptions {
   readonly origin: string;
   readonly packageName: string;
   readonly environment: Environment;
-  /** A configuration file read after the machine's, for tests. */
-  readonly extraConfiguration?: string | undefined;
 }
 
 /** A package list of the size of Debian's takes two seconds; a slow line gets this much. */
@@ -42,7 +40,7 @@ const run = promisify(execFile);
 
 /**
  * Downloads the package and unpacks it; returns the folder it was unpacked in.
- * Throws `external_service`; `details.reason` is one of AptFailure's words.
+ * Throws `external_service`; `details.reason` is a key of MEANING below.
  */
 export async function downloadPackage(options: AptOptions): Promise<string> {
   const configuration = writePrivateApt(options);
@@ -66,10 +64,7 @@ function writePrivateApt(options: AptOptions): string {
   writeFileSync(join(folder, "private.sources"), options.sources);
   writeFileSync(join(folder, "state", "status"), "");
   const configuration = join(folder, "apt.conf");
-  writeFileSync(
-    configuration,
-    `${privateConfiguration(folder)}${options.extraConfiguration ?? ""}`,
-  );
+  writeFileSync(configuration, privateConfiguration(folder));
   return configuration;
 }
 
@@ -152,7 +147,7 @@ async function command(
 }
 
 /** Why apt gave nothing. */
-export type AptFailure =
+type AptFailure =
   | "no_apt"
   | "signature"
   | "not_there"

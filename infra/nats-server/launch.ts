@@ -30,6 +30,7 @@ import {
 import {
   type Holder,
   livingHolders,
+  type RunningServer,
   readRecord,
   type ServerRecord,
   writeRecord,
@@ -127,6 +128,7 @@ async function adopt(
     return null;
   }
   const isWanted =
+    record.running.wasReady &&
     record.running.fingerprint === plan.fingerprint &&
     record.running.binary === plan.binary.path &&
     record.running.version === formatVersion(plan.binary.version) &&
@@ -160,13 +162,20 @@ async function endRunning(launch: Launch, running: readonly ProcessIdentity[]): 
 async function start(launch: Launch): Promise<RunningAt> {
   const { options, folder, secrets, plan, self, others } = launch;
   const { fileBytesMax } = plan.settings;
+  const runningAt = (process: ProcessIdentity, wasReady: boolean): RunningServer => ({
+    process,
+    version: formatVersion(plan.binary.version),
+    binary: plan.binary.path,
+    fingerprint: plan.fingerprint,
+    wasReady,
+  });
   let lastPort = launch.record?.port;
-  const write = (running: ServerRecord["running"], holders: readonly Holder[]) => {
+  const write = (running: RunningServer | null, holders: readonly Holder[]) => {
     if (lastPort === undefined) return;
     writeRecord(folder, { port: lastPort, fileBytesMax, running, holders: [...holders] });
   };
   try {
-    return await startServer({
+    const started = await startServer({
       plan,
       folder,
       secrets,
@@ -175,14 +184,11 @@ async function start(launch: Launch): Promise<RunningAt> {
       termWaitMs: options.termWaitMs ?? TERM_WAIT_MS,
       onProcess: (identity, port) => {
         lastPort = port;
-        const version = formatVersion(plan.binary.version);
-        const { path } = plan.binary;
-        write({ process: identity, version, binary: path, fingerprint: plan.fingerprint }, [
-          ...others,
-          self,
-        ]);
+        write(runningAt(identity, false), [...others, self]);
       },
     });
+    write(runningAt(started.identity, true), [...others, self]);
+    return started;
   } catch (error) {
     write(null, others);
     throw error;

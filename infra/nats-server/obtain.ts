@@ -56,8 +56,6 @@ export interface ObtainOptions {
   readonly onProgress?: (line: string) => void;
   /** Where the machine describes itself. Default: `/etc`. */
   readonly systemFolder?: string;
-  /** apt configuration read last, for tests. */
-  readonly extraAptConfiguration?: string;
 }
 
 export interface ObtainedServer {
@@ -105,7 +103,7 @@ export async function obtainNatsServer(options: ObtainOptions): Promise<Obtained
   mkdirSync(work, { mode: 0o700 });
   try {
     tell(`getting nats-server from suite ${suite} of this machine's package archive`);
-    const server = await download({ options, environment, machine, suite, work });
+    const server = await download({ environment, machine, suite, work });
     writeSuiteNote(environment, suite, server.version);
     tell(`nats-server ${formatVersion(server.version)} is in ${server.path}`);
     return { ...server, isFromCache: false };
@@ -211,7 +209,6 @@ async function cachedWhere(
 }
 
 interface Download {
-  readonly options: ObtainOptions;
   readonly environment: Environment;
   readonly machine: Machine;
   readonly suite: string;
@@ -263,7 +260,6 @@ async function downloadWithKeys(of: Download): Promise<string> {
       origin: distribution.origin,
       packageName: PACKAGE_NAME,
       environment: of.environment,
-      extraConfiguration: of.options.extraAptConfiguration,
     });
   };
   try {

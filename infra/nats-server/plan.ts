@@ -54,7 +54,7 @@ export interface LaunchPlan {
 
 const MEBIBYTE = 1024 * 1024;
 const GIBIBYTE = 1024 * MEBIBYTE;
-export const FILE_BYTES_LEAST = 64 * MEBIBYTE;
+const FILE_BYTES_LEAST = 64 * MEBIBYTE;
 const FILE_BYTES_DEFAULT_MAX = 20 * GIBIBYTE;
 
 /** Throws `invalid_argument`: names each option that cannot be, what was found and what is allowed. */

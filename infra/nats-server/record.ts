@@ -26,6 +26,8 @@ const runningSchema = z.object({
   binary: z.string(),
   /** `configurationFingerprint` of what it was started with. */
   fingerprint: z.string(),
+  /** It has answered once, so the port is its own. Until then somebody else may listen there. */
+  wasReady: z.boolean(),
 });
 
 /** A daemon that uses the server. The nonce tells two uses by one process apart. */

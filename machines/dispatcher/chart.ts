@@ -30,7 +30,7 @@ export const DispatcherEvent = z.discriminatedUnion("type", [
   }),
   /** The same owner fenced again after it lost its connection. */
   event("dispatcher.resynced", { fence: z.number(), closed: Closed }),
-  /** The log is folded; what recovery decides comes after it. */
+  /** Every live job of the log is decided; what may run starts after it. */
   event("dispatcher.recovered", { liveJobs: z.number() }),
   event("dispatcher.stopping", { mode: z.enum(["detach", "shutdown"]) }),
   event("dispatcher.fenced", { position: z.number() }),

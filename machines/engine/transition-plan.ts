@@ -30,15 +30,14 @@ export function planTransition(
   const target = transition.target?.[0];
   if (target === undefined) return { exits: [], enters: [], closes: [], leaf };
 
-  const source = transition.source;
   const domain = domainOf(transition, target);
   const exits = chainOf(leaf).filter((node) => isInside(node, domain));
 
+  // XState would run the entry actions of the root as well where the root is the target; the lint allows none there.
   const nextLeaf = initialLeafOf(target);
-  const isTargetEntered = target !== source || transition.reenter;
   const enters = chainOf(nextLeaf)
     .reverse()
-    .filter((node) => (node === target ? isTargetEntered : isInside(node, domain)));
+    .filter((node) => isInside(node, domain));
 
   const closes = isEnd(nextLeaf) ? chainOf(nextLeaf) : [];
   return { exits, enters, closes, leaf: nextLeaf };

@@ -99,13 +99,19 @@ export class Publisher {
     this.#conditions = record.conditions;
   }
 
-  static async open(log: Log, prefix: string): Promise<Publisher> {
+  /** `onAnswer` is told how many answers there are, from inside of each. */
+  static async open(
+    log: Log,
+    prefix: string,
+    onAnswer: (count: number) => void = () => undefined,
+  ): Promise<Publisher> {
     const answers: Answered[] = [];
     const disconnects: string[] = [];
     const conditions = new Conditions();
     const appender = await log.openAppender({
       onAnswer: (index, answer) => {
         answers.push({ index, answer });
+        onAnswer(answers.length);
         conditions.look();
       },
       onDisconnect: (reason) => {

@@ -175,6 +175,19 @@ export function endings(fixture: CurrentFixture): void {
     expect((await fixture().log.info()).lastSequence).toBeLessThanOrEqual(200);
   });
 
+  it("is at once, also when it is decided in the middle of many answers", async () => {
+    const { log, prefix } = fixture();
+    const closings: Promise<void>[] = [];
+    const publisher = await Publisher.open(log, prefix, (count) => {
+      if (count === 3) closings.push(publisher.close());
+    });
+    for (const _ of range(1, 200)) publisher.publish("task.a.b");
+    await publisher.answered(3);
+    await Promise.all(closings);
+    for (const _ of range(1, 5)) await fixture().log.info();
+    expect(publisher.answers).toHaveLength(3);
+  });
+
   it("leaves other appenders alone", async () => {
     const one = await openPublisher(fixture);
     const other = await openPublisher(fixture);

@@ -61,6 +61,11 @@ export class AnswerGate {
     for (const task of this.#held?.splice(0, count) ?? []) queueMicrotask(task);
   }
 
+  /** Forgets what is held: whom it was for has died. */
+  drop(): void {
+    this.#held = null;
+  }
+
   release(): void {
     const held = this.#held ?? [];
     this.#held = null;

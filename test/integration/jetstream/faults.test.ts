@@ -23,6 +23,7 @@ await describeOnServers("faults", ["newest", "floor"], (version) => {
   });
   const server = (): TestServer => present(running);
   publishing(server);
+  openings(server);
   interruptedReads(server);
   interruptedFollowing(server);
   // Thirteen seconds of waiting, and nothing in it depends on the version.
@@ -70,6 +71,24 @@ function publishing(server: Server): void {
     });
     expect(reason).toContain("PERMISSIONS_VIOLATION");
     expect((await (await partition.open()).info()).lastSequence).toBe(0);
+  });
+}
+
+function openings(server: Server): void {
+  const events = { onAnswer: () => undefined, onDisconnect: () => undefined };
+
+  it("refuse an appender that could hear no answer", async () => {
+    await using partition = newPartition(server());
+    const address = { ...partition.options, inboxPrefix: "_INBOX_o" };
+    const opening = openAppender(address, partition.names, events);
+    await expect(opening).rejects.toMatchObject({ code: "journal", retry: "never" });
+  });
+
+  it("refuse an appender where nothing listens", async () => {
+    await using partition = newPartition(server());
+    const address = { ...partition.options, url: "nats://127.0.0.1:1" };
+    const opening = openAppender(address, partition.names, events);
+    await expect(opening).rejects.toMatchObject({ code: "journal", retry: "backoff" });
   });
 }
 

@@ -47,9 +47,10 @@ function settings(server: Server): void {
 
   it("is made once by many who open it at the same time", async () => {
     await using partition = newPartition(server());
-    const logs = await Promise.all([partition.open(), partition.open(), partition.open()]);
+    const bytesMax = [50_000, 60_000, 50_000, 60_000];
+    const logs = await Promise.all(bytesMax.map((limit) => partition.open({ bytesMax: limit })));
     const infos = await Promise.all(logs.map((log) => log.info()));
-    expect(infos.map((info) => info.lastSequence)).toEqual([0, 0, 0]);
+    expect(infos.map((info) => info.lastSequence)).toEqual([0, 0, 0, 0]);
   });
 
   it("is refused, each difference named, when it was made otherwise", async () => {
@@ -130,6 +131,7 @@ function access(server: Server): void {
   it.each([
     ["a wrong password", { password: "not-the-password" }, "never"],
     ["a user who may not", "operator", "never"],
+    ["an inbox that is another's", { inboxPrefix: "_INBOX_o" }, "never"],
     ["nothing listening there", { url: `nats://127.0.0.1:${UNUSED_PORT}` }, "backoff"],
   ] as const)("cannot be opened with %s", async (_, change, retry) => {
     await using partition = newPartition(server());

@@ -90,6 +90,18 @@ await describeOnServers(
       expect(isRunning(orphan)).toBe(false);
     });
 
+    it("[S2] is replaced when it had not answered yet: another may be on its port", async () => {
+      const dataDir = bench.dataDir();
+      const orphan = await orphanedServer(dataDir);
+      const record = recordOf(dataDir);
+      if (record.running === null) throw new Error("not running");
+      const running = { ...record.running, wasReady: false };
+      writeRecord(serverFolder(dataDir), { ...record, running });
+      await using server = await launchNatsServer({ dataDir, durability, binary });
+      expect(server.isAdopted).toBe(false);
+      expect(isRunning(orphan)).toBe(false);
+    });
+
     it("[S1] is found and replaced when its record is lost", async () => {
       const dataDir = bench.dataDir();
       const orphan = await orphanedServer(dataDir);

@@ -27,11 +27,15 @@ export interface LocalArchive extends AsyncDisposable {
   loseKey(): void;
 }
 
+/** Runs a tool of the system; what it printed. */
+const run = (tool: string, words: readonly string[]): string =>
+  execFileSync(tool, [...words], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+
 /** Why no archive can be made here; null when one can. */
 export function archiveObstacle(): string | null {
   for (const tool of ["apt-get", "dpkg-deb", "gpg"]) {
     try {
-      execFileSync(tool, ["--version"], { stdio: "ignore" });
+      run(tool, ["--version"]);
     } catch {
       return `${tool} is not installed`;
     }
@@ -90,10 +94,9 @@ type Gpg = (words: readonly string[]) => void;
 function makeKey(root: string, keyring: string): Gpg {
   const home = join(root, "gnupg");
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const gpg: Gpg = (words) =>
-    execFileSync("gpg", ["--homedir", home, "--batch", "--yes", "--quiet", ...words], {
-      stdio: "ignore",
-    });
+  const gpg: Gpg = (words) => {
+    run("gpg", ["--homedir", home, "--batch", "--yes", "--quiet", ...words]);
+  };
   gpg([
     "--passphrase",
     "",
@@ -105,10 +108,10 @@ function makeKey(root: string, keyring: string): Gpg {
   ]);
   gpg(["--output", keyring, "--export"]);
   // It starts a key agent for the folder, which would otherwise outlive the test.
-  execFileSync("gpgconf", ["--homedir", home, "--kill", "gpg-agent"], { stdio: "ignore" });
+  run("gpgconf", ["--homedir", home, "--kill", "gpg-agent"]);
   return (words) => {
     gpg(words);
-    execFileSync("gpgconf", ["--homedir", home, "--kill", "gpg-agent"], { stdio: "ignore" });
+    run("gpgconf", ["--homedir", home, "--kill", "gpg-agent"]);
   };
 }
 
@@ -129,7 +132,7 @@ function makePackage(root: string, tree: string, version: string): void {
   const binary = `#!/bin/sh\necho 'nats-server: v${version}'\n# ${"x".repeat(200_000)}\n`;
   writeFileSync(join(content, "usr", "sbin", "nats-server"), binary, { mode: 0o755 });
   // Not compressed, so that half of it is a good part of the file.
-  execFileSync("dpkg-deb", ["-Znone", "-b", content, join(tree, "pool")], { stdio: "ignore" });
+  run("dpkg-deb", ["-Znone", "-b", content, join(tree, "pool")]);
   const name = readdirSync(join(tree, "pool"))[0] ?? "";
   const bytes = readFileSync(join(tree, "pool", name));
   const entry = `${control.trim()}\nFilename: pool/${name}\nSize: ${bytes.length}\nSHA256: ${sha256(bytes)}\n\n`;
@@ -144,7 +147,7 @@ function makeSuite(of: {
 }): void {
   const dist = join(of.tree, "dists", of.suite);
   const list = readFileSync(join(of.tree, "..", "Packages"));
-  const architecture = execFileSync("dpkg", ["--print-architecture"], { encoding: "utf8" }).trim();
+  const architecture = run("dpkg", ["--print-architecture"]).trim();
   const places = [`binary-${architecture}`, "binary-all"];
   for (const place of places) {
     mkdirSync(join(dist, "main", place), { recursive: true });

@@ -52,7 +52,13 @@ export function casesAt<Context, Event extends ChartEvent>(
 ): readonly Event[] {
   const events = typeof cases === "function" ? cases(state) : cases;
   // A case that the schema refuses could never reach the chart.
-  for (const event of events) chart.parseEvent(event);
+  for (const event of events) {
+    const read = chart.readEvent(event, chart.version);
+    if (read.kind === "event") continue;
+    const cause = "cause" in read ? { cause: read.cause } : {};
+    const found = `${read.kind}: ${JSON.stringify(event)}`;
+    throw new Error(`events of chart ${chart.id}: a case is no event of it, ${found}`, cause);
+  }
   return events;
 }
 

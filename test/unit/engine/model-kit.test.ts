@@ -107,9 +107,9 @@ describe("[ES-7] an edge cover", () => {
     const events = parcelCases.filter(({ type }) => type !== "parcel.lost");
     expect(() => edgeCover(parcelChart, { events })).toThrow("no case for parcel.lost");
     const rogue = [...parcelCases, { type: "parcel.painted" } as never];
-    expect(() => edgeCover(parcelChart, { events: rogue })).toThrow(z.ZodError);
+    expect(() => edgeCover(parcelChart, { events: rogue })).toThrow("unknown_type: ");
     const invalid = [...parcelCases, { type: "parcel.sent", at: "noon" } as never];
-    expect(() => edgeCover(parcelChart, { events: invalid })).toThrow(z.ZodError);
+    expect(() => edgeCover(parcelChart, { events: invalid })).toThrow("invalid: ");
   });
 
   it("fails when an alternative of a guard has no case", () => {
@@ -232,11 +232,11 @@ describe("[ES-2] the agreement of engines", () => {
   const cases = parcelCases.filter((event) => !("rating" in event) || event.rating > 0);
 
   it("fails when the walks tried too little", () => {
-    expect(() => assertEnginesAgree(parcelChart, cases, { runs: 20 })).toThrow(
+    expect(() => assertEnginesAgree(parcelChart, cases, { runs: 10 })).toThrow(
       "never tried:\n  travelling --parcel.delivered[1]--> delivered",
     );
     expect(
-      assertEnginesAgree(parcelChart, cases, { runs: 20, coveragePercentMin: 90 }).coverage.missing,
+      assertEnginesAgree(parcelChart, cases, { runs: 10, coveragePercentMin: 90 }).coverage.missing,
     ).toHaveLength(1);
   });
 
@@ -257,6 +257,6 @@ describe("[ES-2] the agreement of engines", () => {
         },
       },
     };
-    expect(() => assertEnginesAgree(broken, parcelEvents)).toThrow("Property failed");
+    expect(() => assertEnginesAgree(broken, parcelEvents, { runs: 20 })).toThrow("Property failed");
   });
 });

@@ -320,7 +320,7 @@ describe("a parent's cancel", () => {
     void test.runtime.cancel("r", "enough", "ada");
     await flush();
     expect(shop.context("x").isCancelled()).toBe(false);
-    test.answers.release();
+    test.answers.drop();
     await test.restart();
     expect(shop.counts).toEqual({ root: 1, x: 1 });
     expect(test.runtime.health().liveJobs).toBe(0);

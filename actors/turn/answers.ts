@@ -1,0 +1,38 @@
+/**
+ * Answers: promises of what turns decided, kept until it is acknowledged.
+ *
+ * Owns: rejecting those that will never be acknowledged here. Does not own: deciding.
+ *
+ * W1. A promise given here settles: with its answer when that is acknowledged (T2), or with the error that ended the owner.
+ *     What was staged then may be in the log or not; only who owns the log next can tell.
+ */
+import type { HoldfastError } from "../errors.ts";
+
+export class Answers {
+  readonly #pending = new Set<(error: HoldfastError) => void>();
+  #over: HoldfastError | null = null;
+
+  /** `ask` is called at once, and calls `resolve` when the answer is acknowledged. What it throws is the rejection. */
+  give<Answer>(ask: (resolve: (answer: Answer) => void) => void): Promise<Answer> {
+    if (this.#over !== null) return Promise.reject(this.#over);
+    return new Promise((resolve, reject) => {
+      this.#pending.add(reject);
+      try {
+        ask((answer) => {
+          this.#pending.delete(reject);
+          resolve(answer);
+        });
+      } catch (error) {
+        this.#pending.delete(reject);
+        throw error;
+      }
+    });
+  }
+
+  /** Nothing is acknowledged any more. */
+  end(error: HoldfastError): void {
+    this.#over = error;
+    for (const reject of this.#pending) reject(error);
+    this.#pending.clear();
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * From a command line to the daemon it speaks to.
+ *
+ * Owns: where a daemon is found (its data folder, or a server that is named), with which login. Does not own: the API's client
+ * (infra/api/client.ts).
+ *
+ * N1. `--nats` or HOLDFAST_NATS names a server; else the data folder says where its daemon is. A daemon that is gone is told
+ *     before anything is sent: silence would be a worse answer.
+ * N2. The login of an embedded server is read from its folder, which its owner alone may read.
+ */
+import { ExternalServiceError, ForbiddenError, type HoldfastError } from "../../actors/errors.ts";
+import { type ApiClient, type ClientOptions, connectClient } from "../api/client.ts";
+import { type DataFolder, dataFolder, findDaemon } from "../daemon/data-folder.ts";
+import { ensureCredentials, type Login } from "../nats-server/credentials.ts";
+import { readIfThere, reasonOf, serverFolder } from "../nats-server/folder.ts";
+import type { Invocation } from "./line/verb.ts";
+import { UsageError } from "./line/usage-error.ts";
+
+export const DATA_VARIABLE = "HOLDFAST_DATA";
+export const NATS_VARIABLE = "HOLDFAST_NATS";
+const DATA_DEFAULT = ".holdfast";
+const NAMESPACE_DEFAULT = "default";
+
+type Asking = Pick<Invocation, "text" | "environment">;
+
+const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
+
+export const dataDirOf = ({ text, environment }: Asking): string =>
+  given(text("data")) ?? given(environment[DATA_VARIABLE]) ?? DATA_DEFAULT;
+
+/** The server that was named, or undefined. */
+export const natsOf = ({ text, environment }: Asking): string | undefined =>
+  given(text("nats")) ?? given(environment[NATS_VARIABLE]);
+
+/** Connects. Errors: UsageError (no such URL), ExternalServiceError (no daemon, no server), ForbiddenError. */
+export async function linkToDaemon(invocation: Asking): Promise<ApiClient> {
+  return connectClient(addressOf(invocation));
+}
+
+/** Where the daemon is, looked up anew: after a restart it may be elsewhere. */
+export function addressOf(invocation: Asking): ClientOptions {
+  const nats = natsOf(invocation);
+  const namespace = given(invocation.text("namespace"));
+  // A data folder that is named is meant; one that is merely the default gives way to a named server.
+  if (nats !== undefined && given(invocation.text("data")) === undefined) {
+    return { ...parseNatsUrl(nats), namespace: namespace ?? NAMESPACE_DEFAULT };
+  }
+  const folder = dataFolder(dataDirOf(invocation));
+  const found = findDaemon(folder);
+  if (found.kind !== "found") throw noDaemon(folder, found.kind);
+  const { record, isAlive } = found;
+  if (!isAlive) throw goneDaemon(folder, record.process.pid);
+  const external = nats === undefined ? undefined : parseNatsUrl(nats).login;
+  const login = record.isEmbedded ? loginOf(folder) : external;
+  return {
+    url: record.url,
+    namespace: namespace ?? record.namespace,
+    ...(login === undefined ? {} : { login }),
+  };
+}
+
+/** N2. */
+function loginOf(folder: DataFolder): Login {
+  const server = serverFolder(folder.root);
+  try {
+    // Only looked at when it is there: making new passwords is the daemon's business.
+    if (readIfThere(server.credentials) !== null) return ensureCredentials(server).roles.operator;
+  } catch (error) {
+    if (reasonOf(error) !== "EACCES") throw error;
+    throw new ForbiddenError(
+      `The daemon of ${folder.root} belongs to another user: ${server.credentials} cannot be read.`,
+      { cause: error, details: { path: server.credentials } },
+    );
+  }
+  throw new ExternalServiceError(
+    `The passwords of the server in ${folder.root} are missing (${server.credentials}): stop the daemon and start it again.`,
+    { details: { path: server.credentials } },
+  );
+}
+
+/** A server's address as people write it, name and password in it. Errors: UsageError; it never repeats the password. */
+export function parseNatsUrl(text: string): { readonly url: string; readonly login: Login } {
+  const full = text.includes("://") ? text : `nats://${text}`;
+  const parsed = URL.canParse(full) ? new URL(full) : null;
+  if (parsed === null || !/^(nats|tls):$/.test(parsed.protocol) || parsed.hostname === "") {
+    throw new UsageError(
+      "The address of a NATS server is nats://host:port or tls://host:port, with user:password@ before the host where it wants them.",
+    );
+  }
+  const user = decodeURIComponent(parsed.username);
+  const password = decodeURIComponent(parsed.password);
+  const port = parsed.port === "" ? "4222" : parsed.port;
+  return {
+    url: `${parsed.protocol}//${parsed.hostname}:${port}`,
+    login: {
+      inboxPrefix: "_INBOX",
+      ...(user === "" ? {} : { user }),
+      ...(password === "" ? {} : { password }),
+    },
+  };
+}
+
+function noDaemon({ root, record }: DataFolder, kind: "none" | "unreadable"): HoldfastError {
+  const what =
+    kind === "none"
+      ? `No daemon runs on ${root}`
+      : `What is in ${record} cannot be read, so no daemon is found`;
+  return new ExternalServiceError(
+    `${what}. Start one with: holdfast up --jobs FILE, or name another folder with --data.`,
+    { details: { service: "holdfast", folder: root } },
+  );
+}
+
+const goneDaemon = ({ root }: DataFolder, pid: number): HoldfastError =>
+  new ExternalServiceError(
+    `The daemon of ${root} (pid ${pid}) is gone without having stopped. Start it again with: holdfast up; what it had begun goes on.`,
+    { details: { service: "holdfast", folder: root, pid } },
+  );
