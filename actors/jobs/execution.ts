@@ -103,7 +103,7 @@ export class Executions {
     }
   }
 
-  /** The job has settled although its code still runs. */
+  /** The job has settled; code of it that still runs is leaked (TO-3). */
   giveUp(job: string): void {
     const attempt = this.#running.get(job);
     if (attempt === undefined) return;

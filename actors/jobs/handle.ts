@@ -13,12 +13,13 @@ import {
   type ErrorRecord,
   fromErrorRecord,
   type HoldfastError,
+  InvalidArgumentError,
   JobCancelledError,
   JobFailedError,
   JobTimeoutError,
   WaitTimeoutError,
 } from "../errors.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, wakeAfter } from "../ports/clock.ts";
 
 export interface CancelAnswer {
   /** Whether the job was found queued or running. */
@@ -89,12 +90,14 @@ export class JobHandle<Result = Json> {
   }
 
   #wait(timeoutMs: number | undefined): Promise<Settlement> {
+    if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0))
+      return Promise.reject(waitFault(timeoutMs));
     if (this.#abandoned !== null) return Promise.reject(this.#abandoned);
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { resolve, reject };
       this.#waiters.push(waiter);
       if (timeoutMs === undefined) return;
-      const timer = this.#ports.clock.wakeIn(timeoutMs, () => {
+      const timer = wakeAfter(this.#ports.clock, timeoutMs, () => {
         this.#waiters = this.#waiters.filter((each) => each !== waiter);
         reject(waitTimeout(this.id, timeoutMs));
       });
@@ -109,6 +112,11 @@ export class JobHandle<Result = Json> {
     });
   }
 }
+
+const waitFault = (timeoutMs: unknown) =>
+  new InvalidArgumentError(
+    `timeoutMs: a number of ms, more than 0 and finite; found ${String(timeoutMs)}.`,
+  );
 
 const waitTimeout = (job: string, timeoutMs: number) =>
   new WaitTimeoutError(`The job ${job} has not ended within ${timeoutMs} ms; it goes on.`, {

@@ -454,9 +454,10 @@ export class Runtime {
         this.#executions.signal(job.id, reason, isTimeout);
         this.#ends.cancelChildren(job.id, `its parent ${job.id} ends: ${reason}`);
       },
-      giveUp: (job) => this.#executions.giveUp(job),
       answer: (job, name, value) => this.#calls.answered(job, name, value as Json), // The chart's event carries JSON.
       settle: (job) => {
+        this.#executions.giveUp(job.id);
+        if (this.#executions.runningCount === 0) this.#wakeIdle();
         this.#calls.forget(job.id);
         this.#ends.settle(job);
       },

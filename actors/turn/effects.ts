@@ -17,7 +17,6 @@ export interface EffectPorts {
   readonly start: (job: Cell<"job">) => void;
   readonly armTimer: (actor: string, timer: string, dueAt: number) => void;
   readonly signal: (job: Cell<"job">, reason: string, isTimeout: boolean) => void;
-  readonly giveUp: (job: string) => void;
   readonly answer: (job: string, name: string, value: unknown) => void;
   readonly settle: (job: Cell<"job">) => void;
 }
@@ -42,10 +41,7 @@ const EFFECTS: Readonly<Record<string, EffectEntry>> = {
   },
   "do.signalTimeout": {
     fate: "reconcile",
-    run: (ports, job, { isFinal }) => {
-      ports.signal(job, "it ran past its timeout", true);
-      if (isFinal === true) ports.giveUp(job.id);
-    },
+    run: (ports, job) => ports.signal(job, "it ran past its timeout", true),
   },
   "do.answer": {
     fate: "drop",

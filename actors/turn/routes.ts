@@ -18,7 +18,10 @@ import type { Kinship } from "../jobs/kinship.ts";
 import type { Cell, CellStore } from "./cell.ts";
 import type { Move, Turn } from "./turn.ts";
 
-/** Dependents that are told in the turn of the end itself; the others in turns of their own right after it. */
+/**
+ * Dependents that one turn tells, whatever their own ends go on to tell; the others are told in turns of their own right
+ * after it.
+ */
 export const DEPENDENTS_PER_TURN = 256;
 
 export interface RoutePorts {
@@ -162,11 +165,13 @@ function tellDependents(
   const dependents = ports.kinship.dependents(job.id);
   if (dependents === undefined) return;
   const all = [...dependents];
-  for (const id of all.slice(0, DEPENDENTS_PER_TURN)) settleFor(ports, turn, id, job.id, outcome);
-  for (let from = DEPENDENTS_PER_TURN; from < all.length; from += DEPENDENTS_PER_TURN) {
+  const now = turn.claim(all.length, DEPENDENTS_PER_TURN);
+  for (const id of all.slice(0, now)) settleFor(ports, turn, id, job.id, outcome);
+  for (let from = now; from < all.length; from += DEPENDENTS_PER_TURN) {
     const some = all.slice(from, from + DEPENDENTS_PER_TURN);
     turn.defer(() =>
       ports.runTurn(`end:${job.id}`, (next) => {
+        next.claim(some.length, DEPENDENTS_PER_TURN);
         for (const id of some) settleFor(ports, next, id, job.id, outcome);
       }),
     );

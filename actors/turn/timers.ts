@@ -7,10 +7,7 @@
  * M1. A timer is (actor, name); arming it again replaces it. Disarming one that is not armed does nothing.
  * M2. Never fires before its instant. Waits longer than a wake-up can be are cut and looked at again.
  */
-import type { Clock } from "../ports/clock.ts";
-
-/** Longest single wake-up the platform's timer takes. */
-const WAKE_MS_MAX = 2 ** 31 - 1;
+import { type Clock, WAKE_MS_MAX } from "../ports/clock.ts";
 
 interface Timer {
   readonly actor: string;

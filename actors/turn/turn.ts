@@ -89,6 +89,7 @@ export class Turn {
   readonly #moves: Committed[] = [];
   readonly #effects: ReleasedEffect[] = [];
   readonly #deferred: (() => void)[] = [];
+  #claimed = 0;
   readonly #tells: { cell: Cell; effect: Effect }[] = [];
   #tellCount = 0;
   #isTelling = false;
@@ -104,6 +105,16 @@ export class Turn {
   create(cells: TaskCells): void {
     this.#created.push(cells);
     this.#ports.cells.add(cells);
+  }
+
+  /**
+   * Room in this turn: of `wanted` pieces of work that may go on to more of their kind, how many it still takes when it
+   * takes `max` in all. The rest belongs in deferred turns.
+   */
+  claim(wanted: number, max: number): number {
+    const granted = Math.max(0, Math.min(wanted, max - this.#claimed));
+    this.#claimed += granted;
+    return granted;
   }
 
   /** Runs `work` when this turn is staged, as a turn of its own or several: what is too much for one. */
@@ -212,6 +223,10 @@ export class Turn {
       this.#ports.release(this.#effects);
       onAcknowledged();
     });
+  }
+
+  /** What was put off (`defer`). A throw here is the fault of a later turn: this one is staged. */
+  goOn(): void {
     for (const work of this.#deferred) work();
   }
 
@@ -259,12 +274,14 @@ export function runTurn<Answer>(
   answered?: (answer: Answer) => void,
 ): Answer {
   const turn = new Turn(ports, cause);
+  let answer: Answer;
   try {
-    const answer = decide(turn);
+    answer = decide(turn);
     turn.stage(() => answered?.(answer));
-    return answer;
   } catch (error) {
     turn.discard();
     throw error;
   }
+  turn.goOn();
+  return answer;
 }

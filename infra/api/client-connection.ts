@@ -75,7 +75,7 @@ export class ClientConnection {
   async ask({ subject, body, waitMs }: Ask): Promise<unknown> {
     const bytes = Buffer.from(JSON.stringify(body));
     this.#checkSize(bytes.length);
-    if (this.#connection.isClosed()) throw new IllegalStateError("The client was closed.");
+    if (this.#connection.isClosed()) throw closedError(undefined);
     // What is sent on a lost connection is dropped when the next one is made.
     if (!this.#isConnected) throw unreachable(this.#url, undefined);
     try {
@@ -124,6 +124,8 @@ export class ClientConnection {
   }
 
   #translate(error: unknown, subject: string, waitMs: number): HoldfastError {
+    // A close is told to those who wait as if their time were over.
+    if (this.#connection.isClosed()) return closedError(error);
     const code = error instanceof NatsError ? error.code : "";
     const details = { service: "holdfast", url: this.#url, subject };
     switch (code) {
@@ -157,6 +159,9 @@ const REFUSALS: ReadonlySet<string> = new Set([
 
 const isRefusal = (error: unknown): boolean =>
   error instanceof NatsError && REFUSALS.has(error.code);
+
+const closedError = (cause: unknown): HoldfastError =>
+  new IllegalStateError("The client was closed.", cause === undefined ? {} : { cause });
 
 const forbidden = (url: string, cause: unknown): HoldfastError =>
   new ForbiddenError(`The server at ${url} does not let this user do that.`, {

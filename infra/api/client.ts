@@ -44,7 +44,10 @@ type Asked<Request, Defaulted extends keyof Request> = Omit<Request, Defaulted> 
   Partial<Pick<Request, Defaulted>>;
 
 /** What both views of a workflow say of the reading itself. */
-export type Reading = Omit<TreeAnswer, "nodes" | "next" | "ok">;
+export type Reading = Pick<
+  TreeAnswer,
+  "workflow" | "position" | "total" | "unknown" | "recordsDropped"
+>;
 
 export interface WorkflowTree extends Reading {
   readonly ok: true;
@@ -105,7 +108,7 @@ export class ApiClient implements AsyncDisposable {
   async tree(job: string): Promise<WorkflowTree | Refusal> {
     const pages = await this.#pages("tree", job, TreeAnswer);
     if (!pages.ok) return pages;
-    return { ...readingOf(pages.first), ok: true, nodes: pages.all.flatMap(({ nodes }) => nodes) };
+    return { ok: true, ...readingOf(pages.first), nodes: pages.all.flatMap(({ nodes }) => nodes) };
   }
 
   /** What they did, in the order of their steps, of one moment (L2). */
@@ -113,7 +116,7 @@ export class ApiClient implements AsyncDisposable {
     const pages = await this.#pages("trajectory", job, TrajectoryAnswer);
     if (!pages.ok) return pages;
     const entries = pages.all.flatMap((page) => page.entries);
-    return { ...readingOf(pages.first), ok: true, entries };
+    return { ok: true, ...readingOf(pages.first), entries };
   }
 
   async close(): Promise<void> {

@@ -13,8 +13,8 @@ import { type ApiClient, type ClientOptions, connectClient } from "../api/client
 import { type DataFolder, dataFolder, findDaemon } from "../daemon/data-folder.ts";
 import { ensureCredentials, type Login } from "../nats-server/credentials.ts";
 import { readIfThere, reasonOf, serverFolder } from "../nats-server/folder.ts";
-import type { Invocation } from "./line/verb.ts";
 import { UsageError } from "./line/usage-error.ts";
+import type { Invocation } from "./line/verb.ts";
 
 export const DATA_VARIABLE = "HOLDFAST_DATA";
 export const NATS_VARIABLE = "HOLDFAST_NATS";

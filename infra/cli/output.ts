@@ -58,6 +58,11 @@ export class Output {
     if (!this.isJson) this.#options.stderr.write(`${text}\n`);
   }
 
+  /** Whether the one document is written. */
+  get hasDocument(): boolean {
+    return this.#hasDocument;
+  }
+
   /** The one document (O1); nothing in the mode for people. */
   document(value: object): void {
     if (!this.isJson) return;

@@ -3,9 +3,10 @@
  *
  * Owns: which facts are shown, and their names. Pure but for the local time zone. Does not own: the facts.
  */
-import type { Health } from "../api/contract/answers.ts";
+
 import type { BoundedValue } from "../../projections/bounded-value.ts";
 import type { ExecutionRecord } from "../../projections/execution-record/schema.ts";
+import type { Health } from "../api/contract/answers.ts";
 import { markOf, paintState, type RenderOptions, stateName } from "./render-tree.ts";
 import {
   bytes,
@@ -65,9 +66,11 @@ function identityRows({ identity, input }: ExecutionRecord): Row[] {
   return rows;
 }
 
-function standingRows({ job, liveness, attempt, recovery, awaited, steps }: ExecutionRecord): Row[] {
+function standingRows(record: ExecutionRecord): Row[] {
+  const { job, liveness, attempt, recovery, awaited, steps, outcome } = record;
   const rows: Row[] = [];
-  if (job.reason !== null) rows.push(["why", oneLine(job.reason)]);
+  // The end says it itself, and better.
+  if (job.reason !== null && outcome === null) rows.push(["why", oneLine(job.reason)]);
   if (liveness.state !== stateName(job.state)) {
     const why = liveness.reason === null ? "" : `: ${oneLine(liveness.reason)}`;
     rows.push(["liveness", `${liveness.state}${why}`]);
@@ -89,14 +92,18 @@ function timeRows({ times }: ExecutionRecord, { now }: RenderOptions): Row[] {
   if (startedAt !== null) rows.push(["started", dateTime(startedAt)]);
   if (endedAt !== null) {
     const ranMs = startedAt === null ? null : Math.max(0, endedAt - startedAt);
-    rows.push(["ended", `${dateTime(endedAt)}${ranMs === null ? "" : `, after ${duration(ranMs)}`}`]);
+    rows.push([
+      "ended",
+      `${dateTime(endedAt)}${ranMs === null ? "" : `, after ${duration(ranMs)}`}`,
+    ]);
   } else if (startedAt !== null) rows.push(["runs for", duration(Math.max(0, now - startedAt))]);
   return rows;
 }
 
 function outcomeRows({ outcome, cancel }: ExecutionRecord): Row[] {
   const rows: Row[] = [];
-  if (cancel !== null) rows.push(["cancelled by", `${printable(cancel.by)}: ${oneLine(cancel.reason)}`]);
+  if (cancel !== null)
+    rows.push(["cancelled by", `${printable(cancel.by)}: ${oneLine(cancel.reason)}`]);
   if (outcome === null) return rows;
   const { result, failure, isLeaked } = outcome;
   if (result !== null) rows.push(["result", valueText(result)]);
@@ -110,7 +117,10 @@ function outcomeRows({ outcome, cancel }: ExecutionRecord): Row[] {
   return rows;
 }
 
-function historyLines({ history, unknownCount }: ExecutionRecord, options: RenderOptions): string[] {
+function historyLines(
+  { history, unknownCount }: ExecutionRecord,
+  options: RenderOptions,
+): string[] {
   const { columns, paint } = options;
   const kept = [...history.first, ...history.last];
   const total = kept.length + history.dropped;
@@ -147,8 +157,7 @@ export function table(rows: readonly Row[], { columns, paint }: RenderOptions): 
   const width = Math.max(20, columns - LABEL_WIDTH - INDENT.length);
   return rows.flatMap(([label, value]) =>
     wrap(value, width).map(
-      (line, index) =>
-        INDENT + paint("dim", padEnd(index === 0 ? label : "", LABEL_WIDTH)) + line,
+      (line, index) => INDENT + paint("dim", padEnd(index === 0 ? label : "", LABEL_WIDTH)) + line,
     ),
   );
 }
@@ -165,8 +174,14 @@ export function renderHealth(health: Health, options: RenderOptions): string[] {
     ["daemon", `${printable(owner)}, up for ${duration(Math.max(0, now - startedAt))}`],
     ["server", `nats-server ${printable(server.version)} (${where})`],
     ["durability", durability],
-    ["jobs", `${liveJobs} live, ${runningJobs} running${leakedJobs > 0 ? `, ${leakedJobs} leaked` : ""}`],
-    ["job types", types.list.length === 0 ? "none" : some(types.list.map(printable), types.dropped)],
+    [
+      "jobs",
+      `${liveJobs} live, ${runningJobs} running${leakedJobs > 0 ? `, ${leakedJobs} leaked` : ""}`,
+    ],
+    [
+      "job types",
+      types.list.length === 0 ? "none" : some(types.list.map(printable), types.dropped),
+    ],
     ["journal", journalText(health, stream)],
   ];
   const aside = setAside.list.length + setAside.dropped;

@@ -8,8 +8,8 @@ import { markOf, paintState, type RenderOptions, stateName } from "./render-tree
 import { duration, oneLine, padEnd, padStart, printable, widthOf, wrap } from "./text.ts";
 
 const PATH_WIDTH_MAX = 20;
-const STATE_WIDTH = 11;
-const ATTEMPT_WIDTH = 3;
+const STATE_WIDTH = 12;
+const ATTEMPT_WIDTH = 4;
 const TIME_WIDTH = 11;
 const GAP = "  ";
 const REASON_LENGTH_MAX = 600;
@@ -52,7 +52,10 @@ function row(entry: Entry, options: RowOptions): string[] {
     paintState(state, padEnd(`${markOf(state)} ${stateName(state)}`, STATE_WIDTH), paint) +
     padStart(attempts === 0 ? "" : String(attempts), ATTEMPT_WIDTH) +
     padStart(waitMs === null ? "" : duration(waitMs), TIME_WIDTH) +
-    padStart(ranMs === null ? "" : `${duration(Math.max(0, ranMs))}${isRunning ? "…" : ""}`, TIME_WIDTH);
+    padStart(
+      ranMs === null ? "" : `${duration(Math.max(0, ranMs))}${isRunning ? "…" : ""}`,
+      TIME_WIDTH,
+    );
   const left = padEnd(path, pathWidth) + GAP;
   const reason = outcome?.message ?? null;
   const reasons =

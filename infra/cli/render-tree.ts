@@ -152,7 +152,9 @@ export function reasonsOf(node: FlatNode): string[] {
       );
       break;
     case "external_wait":
-      reasons.push(`waits for a word from outside: holdfast status ${shellWord(id)} says for which`);
+      reasons.push(
+        `waits for a word from outside: holdfast status ${shellWord(id)} says for which`,
+      );
       break;
     case "blocked":
       reasons.push("is blocked: its type is not among the daemon's job modules");

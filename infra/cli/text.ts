@@ -28,7 +28,7 @@ export const shellWord = (text: string): string =>
 
 const WIDE =
   /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\uff01-\uff60]/u;
-const NO_WIDTH = /[\p{Mark}\p{Emoji_Modifier}\ufe0f]/u;
+const NO_WIDTH = /\p{Mark}|\p{Emoji_Modifier}|\ufe0f/u;
 
 /** Columns it takes on a terminal. */
 export function widthOf(text: string): number {
@@ -71,7 +71,8 @@ export function duration(ms: number): string {
   if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
   if (ms < 10 * SECOND_MS) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
   if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ${two((ms % MINUTE_MS) / SECOND_MS)} s`;
+  if (ms < HOUR_MS)
+    return `${Math.floor(ms / MINUTE_MS)} min ${two((ms % MINUTE_MS) / SECOND_MS)} s`;
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ${two((ms % HOUR_MS) / MINUTE_MS)} min`;
   return `${Math.floor(ms / DAY_MS)} d ${two((ms % DAY_MS) / HOUR_MS)} h`;
 }

@@ -183,7 +183,7 @@ class RunningDaemon implements Daemon {
       durability: this.durability,
       nats: this.#options.nats,
       onProgress: (line) => logger.info(line),
-      onRestarted: ({ pid, url }) => logger.warn({ pid, url }, "nats-server runs again"),
+      onRestarted: ({ pid, url }) => logger.warn({ url, serverPid: pid }, "nats-server runs again"),
       onLost: (error) => this.#fail(error),
     });
     this.#server = server;
@@ -195,7 +195,7 @@ class RunningDaemon implements Daemon {
     this.#keepSecret(Object.values(server.current.credentials).map(({ password }) => password));
     for (const notice of server.current.notices) logger.warn(notice);
     const { url, isAdopted } = server.current;
-    logger.info({ url, isAdopted, ...server.facts }, "the server runs");
+    logger.info({ url, isAdopted, server: server.facts }, "the server runs");
     return server;
   }
 

@@ -124,9 +124,7 @@ async function adopt(
   const { options, record, plan, secrets, folder, self, others } = launch;
   const [first, ...more] = running;
   if (first === undefined || more.length > 0) return null;
-  if (record === null || record.running === null || first.pid !== record.running.process.pid) {
-    return null;
-  }
+  if (record === null || record.running === null || !isRunning(record.running.process)) return null;
   const isWanted =
     record.running.wasReady &&
     record.running.fingerprint === plan.fingerprint &&

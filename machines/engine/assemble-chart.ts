@@ -11,7 +11,7 @@ import { invariant } from "../invariant.ts";
 import type { Chart, ChartEvent, ReadEvent } from "./chart.ts";
 import { createScopeEngine } from "./scope.ts";
 import { stateValuesOf } from "./state-values.ts";
-import { compileTable, type TableSource } from "./table.ts";
+import { compileTable, type TableSource } from "./table/table.ts";
 import { type Upcasters, upcastEvent } from "./upcast.ts";
 
 export interface ChartParts<Context, Event extends ChartEvent>

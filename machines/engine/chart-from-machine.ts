@@ -15,8 +15,8 @@ import { assembleChart } from "./assemble-chart.ts";
 import type { Chart, ChartEvent } from "./chart.ts";
 import type { StepArguments } from "./definition.ts";
 import { eventTypesOf } from "./event-types.ts";
-import { assertReplaySafe } from "./lint.ts";
-import type { ActionKind } from "./lint-walk.ts";
+import { assertReplaySafe } from "./lint/lint.ts";
+import type { ActionKind } from "./lint/walk.ts";
 import type { Upcasters } from "./upcast.ts";
 
 export interface MachineChartOptions<Events> {

@@ -1,8 +1,8 @@
 /**
  * What a chart is: a replay-safe statechart with its events, as every actor of Holdfast runs it.
  *
- * Owns: the shapes. Does not own: how one is written (definition.ts), stepping (table.ts, scope.ts), what is allowed in one
- * (lint.ts), old versions of its events (upcast.ts).
+ * Owns: the shapes. Does not own: how one is written (definition.ts), stepping (table/, scope.ts), what is allowed in one
+ * (lint/), old versions of its events (upcast.ts).
  *
  * C1. A step is a function of (state, event) alone: no clock, no randomness, no configuration.
  * C2. Effects are data. An engine never runs one.

@@ -26,8 +26,8 @@ import { assembleChart } from "./assemble-chart.ts";
 import type { Chart, ChartEvent } from "./chart.ts";
 import type { ChartDefinition, EffectName, EventSchema, StepArguments } from "./definition.ts";
 import { eventTypesOf } from "./event-types.ts";
-import { assertReplaySafe, MICROSTEP_COUNT_MAX } from "./lint.ts";
-import type { ActionKind } from "./lint-walk.ts";
+import { assertReplaySafe, MICROSTEP_COUNT_MAX } from "./lint/lint.ts";
+import type { ActionKind } from "./lint/walk.ts";
 import type { Upcasters } from "./upcast.ts";
 
 export type { Chart } from "./chart.ts";

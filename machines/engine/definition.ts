@@ -2,7 +2,7 @@
  * How a chart is written.
  *
  * Owns: the types of a chart's source text, precise enough that a misspelt event, reducer, guard or effect is a type error at
- * the place where it stands. Does not own: what of it is allowed at run time (lint.ts), building the chart (define-chart.ts).
+ * the place where it stands. Does not own: what of it is allowed at run time (lint/), building the chart (define-chart.ts).
  *
  * A reducer or guard that is named like an event, `"job.failed"` or `"job.failed/retry"`, sees that event alone and may be
  * used only where that event is handled. Any other name sees every event of the chart and may be used anywhere.

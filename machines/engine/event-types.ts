@@ -1,7 +1,7 @@
 /**
  * The event types of a chart, read from its schema.
  *
- * Owns: the one place that looks inside a zod schema. Does not own: what a type may be called (lint.ts).
+ * Owns: the one place that looks inside a zod schema. Does not own: what a type may be called (lint/).
  */
 
 import { z } from "zod";

@@ -4,7 +4,7 @@
  * Owns: stepping a machine without an actor and without effects, by one inert scope that is used again for every step (5 µs;
  * XState's own `transition()` builds a whole actor for each and takes 23 µs); and the run-time half of the lint: what hides
  * inside a function cannot be seen when a chart is made, so it is refused when it happens.
- * Does not own: the half that can be seen (lint.ts).
+ * Does not own: the half that can be seen (lint/).
  *
  * S1. Exact XState semantics: the step is XState's own; only actions are collected instead of run.
  * S2. Whatever is not a `do.*` or `tell.*` fails the step at once: raise, emit, sendTo, a spawned child, an unnamed action.
@@ -22,9 +22,9 @@ import {
 
 import { invariant } from "../invariant.ts";
 import type { ActorState, ChartEvent, Effect, Engine, Step } from "./chart.ts";
-import { isEffectName } from "./lint-walk.ts";
+import { NO_EFFECTS, paramsOf } from "./effects.ts";
+import { isEffectName } from "./lint/walk.ts";
 import { isFinalConfiguration, leavesOf } from "./state-values.ts";
-import { NO_EFFECTS, paramsOf } from "./table.ts";
 import { formatValue, parseValue } from "./value.ts";
 
 export interface ScopeSource {

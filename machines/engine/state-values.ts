@@ -9,7 +9,7 @@
 
 import type { AnyStateMachine, StateValue } from "xstate";
 
-import { chainOf, type StateNode } from "./transition-plan.ts";
+import { chainOf, type StateNode } from "./table/transition-plan.ts";
 import { formatValue, parseValue } from "./value.ts";
 
 /** In document order. The lint has bounded how many there are. */

@@ -305,7 +305,7 @@ export const jobChart = defineChart({
           guard: "isTimely",
           target: "expiring",
           actions: [
-            { type: "do.signalTimeout", params: { isFinal: false } },
+            "do.signalTimeout",
             {
               type: "do.armTimer",
               params: ({ event }) => ({ timer: "grace", dueAt: event.graceUntil }),
@@ -343,7 +343,7 @@ export const jobChart = defineChart({
         "job.timeoutReached": {
           guard: "isTimely",
           actions: [
-            { type: "do.signalTimeout", params: { isFinal: false } },
+            "do.signalTimeout",
             {
               type: "do.armTimer",
               params: ({ event }) => ({ timer: "grace", dueAt: event.graceUntil }),

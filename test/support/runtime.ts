@@ -1,13 +1,10 @@
 /**
- * A runtime in memory, for tests: the real one on the memory log, with a clock that stands still, ids that are the same in
- * every run, and a real asynchronous context.
+ * A runtime in memory, for tests: the real one on the memory log, with simulated time, ids that are the same in every run,
+ * and a real asynchronous context.
  *
  * Owns: starting it, starting it again on the same log (which fences the one before), holding back what the log answers.
  * Does not own: jobs to run (workshop.ts), folding a log beside it (fold.ts).
  */
-import { createHash } from "node:crypto";
-
-import type { JobContext } from "../../machines/job/chart.ts";
 import type { ToolContext } from "../../actors/jobs/context.ts";
 import type { JobDefinition } from "../../actors/jobs/definition.ts";
 import type { JobHandle } from "../../actors/jobs/handle.ts";
@@ -19,21 +16,22 @@ import { type Frame, parseFrame } from "../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import type { Ids } from "../../actors/ports/ids.ts";
 import { MemoryLog } from "../../infra/memory/log.ts";
+import { SimulatedClock, SimulatedMachine } from "../../infra/simulated/clock.ts";
 import { systemAmbient } from "../../infra/system/ambient.ts";
-import { ManualClock } from "./manual-clock.ts";
+import { systemIds } from "../../infra/system/ids.ts";
+import type { JobContext } from "../../machines/job/chart.ts";
 
 export const PREFIX = "hf.test.evt.0.1.";
 
-/** Ids that count: the same run mints the same ones. */
-export function countingIds(): Ids {
+/** Ids that count: the same run mints the same ones. Those of two lives on one log differ. */
+function countingIds(life: number): Ids {
   let count = 0;
-  const digest = (text: string): string =>
-    createHash("sha256").update(text).digest().subarray(0, 16).toString("base64url");
-  return {
-    ulid: () => `01TEST${String((count += 1)).padStart(20, "0")}`,
-    writerId: () => digest(`writer ${(count += 1)}`),
-    digest,
+  const next = (): string => {
+    count += 1;
+    return `${String(life).padStart(8, "0")}${String(count).padStart(12, "0")}`;
   };
+  const { digest } = systemIds();
+  return { ulid: () => `01TEST${next()}`, writerId: () => digest(`writer ${next()}`), digest };
 }
 
 /** Everything that is not waiting for time or for a held answer has happened when this resolves. */
@@ -78,16 +76,14 @@ export interface TestRuntimeOptions {
   readonly secrets?: readonly string[];
   /** Default: an empty one. */
   readonly log?: MemoryLog;
-  readonly clock?: ManualClock;
 }
 
 export class TestRuntime {
-  readonly clock: ManualClock;
+  readonly machine = new SimulatedMachine();
   readonly answers: AnswerGate;
   readonly log: MemoryLog;
   /** Of every life. */
   readonly notices: Notice[] = [];
-  readonly #ids = countingIds();
   #definitions: readonly JobDefinition[];
   #secrets: readonly string[];
   #runtime: Runtime | null = null;
@@ -96,7 +92,6 @@ export class TestRuntime {
   private constructor(options: TestRuntimeOptions, answers: AnswerGate, log: MemoryLog) {
     this.#definitions = options.definitions;
     this.#secrets = options.secrets ?? [];
-    this.clock = options.clock ?? new ManualClock();
     this.answers = answers;
     this.log = log;
   }
@@ -123,8 +118,8 @@ export class TestRuntime {
     this.#lives += 1;
     this.#runtime = await Runtime.start({
       log: this.log.reopen(),
-      clock: this.clock,
-      ids: this.#ids,
+      clock: new SimulatedClock(this.machine),
+      ids: countingIds(this.log.messages.length),
       ambient: systemAmbient<ToolContext>(),
       definitions: this.#definitions,
       prefix: PREFIX,
@@ -139,7 +134,7 @@ export class TestRuntime {
 
   /** Lets time pass, and everything that follows from it happen. */
   async advance(ms: number): Promise<void> {
-    this.clock.advance(ms);
+    await this.machine.time.advance(ms);
     await flush();
   }
 

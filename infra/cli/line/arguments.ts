@@ -8,8 +8,8 @@
  *     error that names it.
  */
 import { parseArgs } from "node:util";
-import { nearestTo } from "./nearest.ts";
 import { printable } from "../text.ts";
+import { nearestTo } from "./nearest.ts";
 import { UsageError } from "./usage-error.ts";
 import { COMMON_OPTIONS, type OptionSpec, type Verb } from "./verb.ts";
 
@@ -106,7 +106,7 @@ function checkOption(
   const spec = specs.get(name);
   if (spec === undefined) {
     const near = nearestTo(name, [...specs.keys()]);
-    const hint = near === null ? "" : `: did you mean --${near}?`;
+    const hint = near === null ? "" : ` (did you mean --${near}?)`;
     throw usage(verb, `there is no option ${printable(rawName)}${hint}`);
   }
   if (spec.type === "boolean") {
@@ -135,10 +135,13 @@ function checkWords(verb: Verb, words: readonly string[]): void {
   }
   const surplus = words.slice(positionals.length);
   if (surplus.length === 0) return;
-  throw usage(verb, `${surplus.map((word) => JSON.stringify(word)).join(", ")} is one word too many`);
+  throw usage(
+    verb,
+    `${surplus.map((word) => JSON.stringify(word)).join(", ")} is one word too many`,
+  );
 }
 
 export const usage = (verb: Pick<Verb, "name">, what: string): UsageError =>
-  new UsageError(`holdfast ${verb.name}: ${what}. See: holdfast ${verb.name} --help`, {
+  new UsageError(`${verb.name}: ${what}. See: holdfast ${verb.name} --help`, {
     details: { verb: verb.name },
   });

@@ -7,12 +7,13 @@
  *     whose answer was lost is thereby repeated and not doubled.
  * W2. A daemon that does not answer is waited for, up to AWAY_MS_MAX at a time: one that was killed comes back and goes on.
  */
-import { type HoldfastError, isHoldfastError } from "../../../actors/errors.ts";
-import { type ApiClient, connectClient } from "../../api/client.ts";
+import { fromErrorRecord, type HoldfastError, isHoldfastError } from "../../../actors/errors.ts";
+import type { ApiClient } from "../../api/client.ts";
 import type { Refusal, SubmitAnswer } from "../../api/contract/answers.ts";
 import type { SubmitRequest } from "../../api/contract/requests.ts";
-import { addressOf } from "../daemon-link.ts";
+import { linkToDaemon } from "../daemon-link.ts";
 import type { Invocation } from "../line/verb.ts";
+import { oneLine } from "../text.ts";
 
 /** One slice of a wait: how soon the end of a daemon is noticed, ms. */
 export const SLICE_MS = 1_000;
@@ -28,42 +29,78 @@ export interface WaitOptions {
   readonly onPending: (client: ApiClient, answer: SubmitAnswer) => Promise<void>;
 }
 
-/** Resolves with the answer that saw the end, or with a refusal. Rejects when the daemon stays away (W2). */
+/**
+ * Resolves with the answer that saw the end, or with a refusal. Rejects when there is no daemon to begin with, and when it stays
+ * away (W2).
+ */
 export async function submitAndWait(options: WaitOptions): Promise<SubmitAnswer | Refusal> {
-  const { invocation } = options;
-  let client: ApiClient | null = null;
-  let awaySince: number | null = null;
-  for (;;) {
-    try {
-      client ??= await connectClient(addressOf(invocation));
-      const answer = await askOnce(client, options);
-      if (answer !== null) {
-        await client.close();
-        return answer;
-      }
-      awaySince = null;
-    } catch (error) {
-      await client?.close();
-      client = null;
-      if (!isAbsence(error)) throw error;
-      // A daemon that was never there is no absence: nobody would wait for it.
-      if (awaySince === null) invocation.output.note(`holdfast: ${error.message} Waiting for it.`);
-      awaySince ??= performance.now();
-      if (performance.now() - awaySince > AWAY_MS_MAX) throw error;
-      await new Promise((resolve) => setTimeout(resolve, AWAY_PAUSE_MS));
+  const link = new Link(options);
+  try {
+    for (;;) {
+      const answer = await link.ask();
+      if (answer !== null) return answer;
     }
+  } finally {
+    await link.close();
   }
 }
 
-/** Null: it has not ended. */
+/** One connection after the other. */
+class Link {
+  readonly #options: WaitOptions;
+  #client: ApiClient | null = null;
+  #hasAnswered = false;
+  #awaySince: number | null = null;
+
+  constructor(options: WaitOptions) {
+    this.#options = options;
+  }
+
+  /** Null: not ended, or not there for the moment. */
+  async ask(): Promise<SubmitAnswer | Refusal | null> {
+    try {
+      this.#client ??= await linkToDaemon(this.#options.invocation);
+      const answer = await askOnce(this.#client, this.#options);
+      this.#hasAnswered = true;
+      this.#awaySince = null;
+      return answer;
+    } catch (error) {
+      if (!isAbsence(error) || !this.#hasAnswered) throw error;
+      await this.#waitOut(error);
+      return null;
+    }
+  }
+
+  async #waitOut(error: HoldfastError): Promise<void> {
+    const { output } = this.#options.invocation;
+    if (this.#awaySince === null) {
+      output.note(`holdfast: ${oneLine(error.message)} Waiting for it to come back.`);
+    }
+    this.#awaySince ??= performance.now();
+    if (performance.now() - this.#awaySince > AWAY_MS_MAX) throw error;
+    // Looked up anew: its next server may listen elsewhere.
+    await this.close();
+    await new Promise((resolve) => setTimeout(resolve, AWAY_PAUSE_MS));
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.close();
+    this.#client = null;
+  }
+}
+
+const isAbsence = (error: unknown): error is HoldfastError =>
+  isHoldfastError(error) && error.retry === "backoff";
+
+/** Null: it has not ended. A refusal that another try may mend is thrown, like any other absence. */
 async function askOnce(
   client: ApiClient,
   { request, onPending }: WaitOptions,
 ): Promise<SubmitAnswer | Refusal | null> {
   const answer = await client.submit({ ...request, wait: SLICE_MS });
   if (!answer.ok) {
-    if (answer.retry === "backoff") throw new AbsentDaemonError(answer);
-    return answer;
+    if (answer.retry !== "backoff") return answer;
+    throw fromErrorRecord({ code: answer.code, message: answer.reason, retry: answer.retry });
   }
   if (answer.decision === "ended") return answer;
   await onPending(client, answer);

@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import { serverFolder, writeWhole } from "../../../infra/nats-server/folder.ts";
 import { launchNatsServer } from "../../../infra/nats-server/launch.ts";
 import { readRecord, type ServerRecord, writeRecord } from "../../../infra/nats-server/record.ts";
-import { findByTag } from "../../../infra/nats-server/server-process.ts";
 import {
   isRunning,
   type ProcessIdentity,
@@ -12,7 +11,14 @@ import {
   signalProcess,
 } from "../../../infra/processes/identity.ts";
 import { describeOnServers, killProcess } from "../../support/server.ts";
-import { countMessages, firstLine, identityOf, storeMessages, testBench } from "./fixtures.ts";
+import {
+  countMessages,
+  firstLine,
+  identityOf,
+  serversOf,
+  storeMessages,
+  testBench,
+} from "./fixtures.ts";
 
 const bench = testBench();
 const PARENT = new URL("./launching-parent.ts", import.meta.url).pathname;
@@ -23,13 +29,6 @@ function recordOf(dataDir: string): ServerRecord {
   if (record === null) throw new Error("no record");
   return record;
 }
-
-const tagOf = (dataDir: string): string => {
-  const match = /"tag": "([0-9a-f]+)"/.exec(
-    readFileSync(serverFolder(dataDir).credentials, "utf8"),
-  );
-  return match?.[1] ?? "";
-};
 
 await describeOnServers(
   "a server that outlived its daemon",
@@ -108,7 +107,7 @@ await describeOnServers(
       rmSync(serverFolder(dataDir).record);
       await using server = await launchNatsServer({ dataDir, durability, binary });
       expect(isRunning(orphan)).toBe(false);
-      expect(findByTag(tagOf(dataDir)).map(({ pid }) => pid)).toEqual([server.pid]);
+      expect(serversOf(dataDir).map(({ pid }) => pid)).toEqual([server.pid]);
     });
 
     it("[S1] is found and replaced when its record cannot be read", async () => {
@@ -215,7 +214,7 @@ await describeOnServers(
       const servers = said.map((line) => JSON.parse(line) as { pid: number; isAdopted: boolean });
       expect(new Set(servers.map(({ pid }) => pid)).size).toBe(1);
       expect(servers.filter(({ isAdopted }) => !isAdopted)).toHaveLength(1);
-      expect(findByTag(tagOf(dataDir))).toHaveLength(1);
+      expect(serversOf(dataDir)).toHaveLength(1);
     });
   },
 );

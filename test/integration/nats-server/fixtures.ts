@@ -7,9 +7,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { connect, type NatsConnection } from "nats";
 import { afterEach } from "vitest";
 import { connectionOptions, type Role } from "../../../infra/nats-server/credentials.ts";
-import { serverFolder } from "../../../infra/nats-server/folder.ts";
-import { readRecord } from "../../../infra/nats-server/record.ts";
+import { readIfThere, serverFolder } from "../../../infra/nats-server/folder.ts";
 import type { NatsServer } from "../../../infra/nats-server/server.ts";
+import { findByTag } from "../../../infra/nats-server/server-process.ts";
 import { type ProcessIdentity, readProcessIdentity } from "../../../infra/processes/identity.ts";
 import { killProcess } from "../../support/server.ts";
 
@@ -34,8 +34,8 @@ export function testBench(): Bench {
     for (const client of clients.splice(0)) await client.close();
     for (const child of children.splice(0)) await killProcess(child);
     for (const folder of folders.splice(0)) {
-      const running = readRecord(serverFolder(folder))?.running;
-      if (running !== null && running !== undefined) await killProcess(running.process);
+      // By the tag, not the record: a test that fails may have spoilt the record.
+      for (const server of serversOf(folder)) await killProcess(server);
       rmSync(folder, { recursive: true, force: true });
     }
   });
@@ -68,6 +68,13 @@ export function testBench(): Bench {
       return client;
     },
   };
+}
+
+/** Every server that runs on a data folder. */
+export function serversOf(dataDir: string): readonly ProcessIdentity[] {
+  const text = readIfThere(serverFolder(dataDir).credentials) ?? "";
+  const tag = /"tag": "([0-9a-f]+)"/.exec(text)?.[1];
+  return tag === undefined ? [] : findByTag(tag);
 }
 
 /** The first line that a child prints. */

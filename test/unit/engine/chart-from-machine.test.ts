@@ -6,7 +6,7 @@ import { z } from "zod";
 
 import type { Chart, ChartEvent, Engine } from "../../../machines/engine/chart.ts";
 import { chartFromMachine } from "../../../machines/engine/chart-from-machine.ts";
-import { ChartLintError } from "../../../machines/engine/lint.ts";
+import { ChartLintError } from "../../../machines/engine/lint/lint.ts";
 import { assertEnginesAgree } from "../../support/model/engines-agree.ts";
 
 const events = z.discriminatedUnion("type", [

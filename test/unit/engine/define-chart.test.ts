@@ -5,7 +5,7 @@ import { z } from "zod";
 
 import type { AnyChart } from "../../../machines/engine/chart.ts";
 import { defineChart } from "../../../machines/engine/define-chart.ts";
-import { ChartLintError } from "../../../machines/engine/lint.ts";
+import { ChartLintError } from "../../../machines/engine/lint/lint.ts";
 
 const DoorEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("door.opened"), by: z.string() }),

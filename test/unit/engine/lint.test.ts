@@ -1,10 +1,10 @@
-/** What a chart may not contain, and how it is told: invariants N1 to N4 of machines/engine/lint.ts. */
+/** What a chart may not contain, and how it is told: invariants N1 to N4 of machines/engine/lint/lint.ts. */
 
 import { describe, expect, it } from "vitest";
 import { and, assign, emit, not, raise, sendTo } from "xstate";
 
-import { ChartLintError, lintChart } from "../../../machines/engine/lint.ts";
-import type { ActionKind, LintSubject } from "../../../machines/engine/lint-walk.ts";
+import { ChartLintError, lintChart } from "../../../machines/engine/lint/lint.ts";
+import type { ActionKind, LintSubject } from "../../../machines/engine/lint/walk.ts";
 
 const actions = new Map<string, ActionKind>([
   ["count", "reducer"],

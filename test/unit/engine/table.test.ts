@@ -1,11 +1,12 @@
-/** The compiled engine: invariants K2 to K4 of machines/engine/table.ts. K1 is test/model/engine-equivalence.test.ts. */
+/** The compiled engine: invariants K2 to K4 of machines/engine/table/table.ts. K1 is test/model/engine-equivalence.test.ts. */
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
 import type { ActorState, ChartEvent, Engine } from "../../../machines/engine/chart.ts";
 import { defineChart } from "../../../machines/engine/define-chart.ts";
-import { NO_EFFECTS } from "../../../machines/engine/table.ts";
+import { NO_EFFECTS } from "../../../machines/engine/effects.ts";
+import { createScopeEngine } from "../../../machines/engine/scope.ts";
 
 const LampEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("lamp.lit"), level: z.number() }),
@@ -177,6 +178,7 @@ describe("the compiled engine", () => {
         z.object({ type: z.literal("a") }),
         z.object({ type: z.literal("b") }),
         z.object({ type: z.literal("c") }),
+        z.object({ type: z.literal("d") }),
       ]),
       reducers: {
         fail: () => {
@@ -185,13 +187,21 @@ describe("the compiled engine", () => {
         // What only JavaScript would write: XState's assign hands these out as well.
         steal: (args) => ({ n: Number("self" in args && String(args.self)) }),
       },
+      effects: ["do.it"],
       guards: {
         fail: () => {
           throw new TypeError("guard");
         },
       },
       states: {
-        only: { on: { a: { actions: "fail" }, b: { guard: "fail" }, c: { actions: "steal" } } },
+        only: {
+          on: {
+            a: { actions: "fail" },
+            b: { guard: "fail" },
+            c: { actions: "steal" },
+            d: { actions: { type: "do.it", params: () => [1] } },
+          },
+        },
       },
     });
     const state = chart.engine.initial();
@@ -199,6 +209,9 @@ describe("the compiled engine", () => {
     expect(() => chart.engine.step(state, { type: "b" })).toThrow(new TypeError("guard"));
     expect(() => chart.engine.can(state, { type: "b" })).toThrow(new TypeError("guard"));
     expect(() => chart.engine.step(state, { type: "c" })).toThrow(/C1: not replay-safe.*self/);
+    for (const engine of [chart.engine, createScopeEngine({ machine: chart.machine })]) {
+      expect(() => engine.step(state, { type: "d" })).toThrow("K3: ");
+    }
   });
 });
 

@@ -2,7 +2,7 @@
  * Which states one transition leaves and enters, worked out once.
  *
  * Owns: XState's (SCXML's) rules for the domain of a transition, for charts without regions, where exactly one leaf is active.
- * Does not own: actions (table.ts), charts with regions (scope.ts).
+ * Does not own: actions (table.ts), charts with regions (../scope.ts).
  *
  * P1. Exits run from the leaf up to the domain, entries from below the domain down to the new leaf.
  * P2. The domain is the source when the target is the source or inside it and the transition does not re-enter; else the

@@ -2,7 +2,7 @@
  * Refuses, when a chart is made, everything that a fold could not repeat.
  *
  * Owns: the rules for states, and telling all faults at once, each with its place. Does not own: the rules for transitions,
- * actions and guards (lint-transitions.ts), what hides inside a function (scope.ts refuses that when it happens).
+ * actions and guards (transitions.ts), what hides inside a function (scope.ts refuses that when it happens).
  *
  * N1. Nothing runs by itself: no timer, child, delayed or self-sent event. What shall happen is a named effect.
  * N2. Nothing is anonymous: an action is a reducer, a `do.*` or a `tell.*`, a guard has a name.
@@ -10,8 +10,7 @@
  * N4. What an actor is, is its value and context; whatever XState would keep beside them (history, output) is refused.
  */
 
-import { lintActions, lintHandlers, lintTransition } from "./lint-transitions.ts";
-import { isEffectName, type LintFault, type LintSubject, type LintWalk } from "./lint-walk.ts";
+import { STATE_KEY } from "../value.ts";
 import {
   countValues,
   fieldsOf,
@@ -22,7 +21,8 @@ import {
   type OutlineNode,
   outlineOf,
 } from "./outline.ts";
-import { STATE_KEY } from "./value.ts";
+import { lintActions, lintHandlers, lintTransition } from "./transitions.ts";
+import { isEffectName, type LintFault, type LintSubject, type LintWalk } from "./walk.ts";
 
 /** A chart with more is refused: every value is listed at construction, and regions multiply. */
 export const STATE_VALUE_COUNT_MAX = 4096;

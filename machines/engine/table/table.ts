@@ -14,12 +14,13 @@
 
 import type { AnyStateMachine, AnyTransitionDefinition } from "xstate";
 
-import type { ActorState, ChartEvent, Effect, Engine, Step } from "./chart.ts";
-import type { StepArguments } from "./definition.ts";
-import { isEffectName } from "./lint-walk.ts";
-import { fieldsOf, listOf } from "./outline.ts";
+import type { ActorState, ChartEvent, Effect, Engine, Step } from "../chart.ts";
+import type { StepArguments } from "../definition.ts";
+import { NO_EFFECTS, paramsOf } from "../effects.ts";
+import { fieldsOf, listOf } from "../lint/outline.ts";
+import { isEffectName } from "../lint/walk.ts";
+import { isFinalConfiguration } from "../state-values.ts";
 import { ReplaySafeArguments } from "./replay-safe-arguments.ts";
-import { isFinalConfiguration } from "./state-values.ts";
 import {
   chainOf,
   initialLeafOf,
@@ -47,10 +48,6 @@ export type Compilation<Context, Event extends ChartEvent> =
   | { readonly kind: "compiled"; readonly engine: Engine<Context, Event> }
   /** `reason` says what stands in the way, with the state's path. */
   | { readonly kind: "not_compilable"; readonly reason: string };
-
-export const NO_EFFECTS: readonly Effect[] = Object.freeze([]);
-
-const NO_PARAMS: Effect["params"] = Object.freeze({});
 
 type Operation<Context, Event extends ChartEvent> =
   | { readonly kind: "reduce"; readonly reduce: Reduce<Context, Event> }
@@ -170,11 +167,6 @@ function run<Context, Event extends ChartEvent>(
     state: { value: candidate.to, context: args.context },
     effects: candidate.fixedEffects ?? computed ?? NO_EFFECTS,
   };
-}
-
-/** What a params function returned, as both engines hand it on: nothing becomes the empty object. */
-export function paramsOf(params: unknown): Effect["params"] {
-  return fieldsOf(params) ?? NO_PARAMS;
 }
 
 // ── compiling ────────────────────────────────────────────────────────────────────────────────────────────────────────

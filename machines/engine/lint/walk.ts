@@ -1,7 +1,7 @@
 /**
  * What the lint looks at and what it says.
  *
- * Owns: the shapes its two halves (lint.ts, lint-transitions.ts) share, and what an effect may be called.
+ * Owns: the shapes its two halves (lint.ts, transitions.ts) share, and what an effect may be called.
  */
 
 import type { Outline, OutlineNode } from "./outline.ts";

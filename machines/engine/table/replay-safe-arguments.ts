@@ -5,8 +5,8 @@
  * out `spawn`, `self` and `system`; a function that takes one of them is not replay-safe, and is told so.
  */
 
-import { InvariantError } from "../invariant.ts";
-import type { ChartEvent } from "./chart.ts";
+import { InvariantError } from "../../invariant.ts";
+import type { ChartEvent } from "../chart.ts";
 
 export class ReplaySafeArguments<Context, Event extends ChartEvent> {
   context: Context;

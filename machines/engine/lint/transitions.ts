@@ -4,8 +4,8 @@
  * Owns: judging each of them where it stands. Does not own: the walk over the states (lint.ts).
  */
 
-import type { LintWalk } from "./lint-walk.ts";
 import { fieldsOf, listOf, type OutlineNode, resolveTarget } from "./outline.ts";
+import type { LintWalk } from "./walk.ts";
 
 export function lintHandlers(walk: LintWalk, node: OutlineNode): void {
   for (const [type, handlers] of Object.entries(fieldsOf(node.fields["on"]) ?? {})) {

@@ -1,0 +1,125 @@
+/**
+ * `holdfast up`: a daemon in the foreground.
+ *
+ * Owns: its options, what is told when it is up. Does not own: the daemon (infra/daemon), signals (daemon-process.ts).
+ */
+import type { Durability } from "../../../actors/journal/codec.ts";
+import { type Daemon, DETACH_WAIT_MS_DEFAULT } from "../../daemon/daemon.ts";
+import { holdfastVersion } from "../../daemon/version.ts";
+import { LOG_LEVELS, type LogLevel, openLog } from "../../logging/logger.ts";
+import { dataDirOf, natsOf } from "../daemon-link.ts";
+import { superviseDaemon } from "../daemon-process.ts";
+import { usage } from "../line/arguments.ts";
+import type { Invocation, Verb } from "../line/verb.ts";
+import type { Output } from "../output.ts";
+import { table } from "../render-status.ts";
+import { printable } from "../text.ts";
+
+const DURABILITIES: readonly Durability[] = ["fsync", "process"];
+
+export const up: Verb = {
+  name: "up",
+  summary: "run a daemon here, until it is stopped",
+  positionals: [],
+  options: {
+    jobs: {
+      type: "string",
+      value: "FILE",
+      isMultiple: true,
+      help: "a module whose exports are job definitions; may be given several times",
+    },
+    data: {
+      type: "string",
+      value: "DIR",
+      help: "its data folder (default: $HOLDFAST_DATA, else .holdfast)",
+    },
+    namespace: { type: "string", value: "NS", help: "its namespace (default: default)" },
+    nats: {
+      type: "string",
+      value: "URL",
+      help: "use this server instead of an embedded one (default: $HOLDFAST_NATS)",
+    },
+    durability: {
+      type: "string",
+      value: "MODE",
+      help: "fsync: nothing acknowledged is lost to a power cut (default); process: nothing is lost when processes are killed",
+    },
+    "log-level": {
+      type: "string",
+      value: "LEVEL",
+      help: `${LOG_LEVELS.join(", ")} (default: info)`,
+    },
+  },
+  notes: [
+    `SIGTERM, SIGINT (Ctrl-C) and SIGHUP stop it in order: nothing new is taken, code that runs gets ${DETACH_WAIT_MS_DEFAULT / 1_000} s to end, and everything else comes back when the daemon is started again. A second signal stops it at once, like a kill: nothing acknowledged is lost by that either, and an embedded server goes on for the next daemon.`,
+    "The log goes to stderr as JSON lines.",
+  ],
+  examples: ["up --jobs jobs.mjs", "up --jobs a.mjs --jobs b.mjs --data /var/lib/holdfast"],
+  run: async (invocation) => {
+    const { output } = invocation;
+    const log = openLog({ level: levelOf(invocation) });
+    const nats = natsOf(invocation);
+    const namespace = invocation.text("namespace");
+    return superviseDaemon({
+      options: {
+        dataDir: dataDirOf(invocation),
+        durability: durabilityOf(invocation),
+        jobs: invocation.texts("jobs"),
+        log,
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(nats === undefined ? {} : { nats: { url: nats } }),
+      },
+      output,
+      logger: log.logger,
+      onUp: (daemon) => tellUp(output, daemon),
+    });
+  },
+};
+
+export function durabilityOf(invocation: Invocation, verb = "up"): Durability {
+  const text = invocation.text("durability") ?? "fsync";
+  const durability = DURABILITIES.find((each) => each === text);
+  if (durability !== undefined) return durability;
+  throw usage({ name: verb }, `--durability is fsync or process, found ${printable(text)}`);
+}
+
+function levelOf(invocation: Invocation): LogLevel {
+  const text = invocation.text("log-level") ?? "info";
+  const level = LOG_LEVELS.find((each) => each === text);
+  if (level !== undefined) return level;
+  throw usage(up, `--log-level is one of ${LOG_LEVELS.join(", ")}, found ${printable(text)}`);
+}
+
+function tellUp(output: Output, daemon: Daemon): void {
+  const { namespace, dataDir, durability, url, server } = daemon;
+  const version = holdfastVersion();
+  const { types } = daemon.runtime.health();
+  output.document({
+    ok: true,
+    version,
+    pid: process.pid,
+    namespace,
+    dataDir,
+    durability,
+    url,
+    server,
+    types,
+  });
+  const where = server.isEmbedded ? `embedded, pid ${server.pid}` : "external";
+  output.line(`holdfast ${version} is up, pid ${process.pid}`);
+  output.lines(
+    table(
+      [
+        ["namespace", namespace],
+        ["data folder", printable(dataDir)],
+        ["server", `nats-server ${server.version} (${where}) at ${url}`],
+        ["durability", durability],
+        ["job types", types.length === 0 ? NO_TYPES : types.map(printable).join(", ")],
+      ],
+      { columns: output.columns, paint: (style, text) => output.paint(style, text), now: 0 },
+    ),
+  );
+  output.line("Ctrl-C stops it; what is under way comes back at the next start.");
+}
+
+const NO_TYPES = "none: nothing can be submitted (give job modules with --jobs)";

@@ -1,0 +1,98 @@
+/**
+ * `holdfast status`, `tree`, `trajectory`: looking at jobs, and at the daemon.
+ *
+ * Owns: which view is asked for, and printing it. Does not own: how a view looks (render-*.ts).
+ */
+import { linkToDaemon } from "../daemon-link.ts";
+import { EXIT } from "../exit-codes.ts";
+import { CLIENT_OPTIONS, type Verb } from "../line/verb.ts";
+import type { Output } from "../output.ts";
+import { tellRefusal } from "../refused.ts";
+import { renderHealth, renderRecord } from "../render-status.ts";
+import { renderTrajectory } from "../render-trajectory.ts";
+import { type RenderOptions, renderCounts, renderTree } from "../render-tree.ts";
+
+const renderOptions = (output: Output): RenderOptions => ({
+  columns: output.columns,
+  paint: (style, text) => output.paint(style, text),
+  now: Date.now(),
+});
+
+export const status: Verb = {
+  name: "status",
+  summary: "how a job is; without a job, how the daemon is",
+  positionals: [{ name: "JOB", isOptional: true }],
+  options: CLIENT_OPTIONS,
+  notes: [],
+  examples: ["status", "status import-7"],
+  run: async (invocation) => {
+    const { output, words } = invocation;
+    const [job] = words;
+    await using client = await linkToDaemon(invocation);
+    if (job === undefined) {
+      const answer = await client.health();
+      if (!answer.ok) return tellRefusal(output, answer);
+      output.document(answer);
+      output.lines(renderHealth(answer.health, renderOptions(output)));
+      return EXIT.done;
+    }
+    const answer = await client.record(job);
+    if (!answer.ok) return tellRefusal(output, answer);
+    output.document(answer);
+    output.lines(renderRecord(answer.record, renderOptions(output)));
+    return EXIT.done;
+  },
+};
+
+export const tree: Verb = {
+  name: "tree",
+  summary: "a job and everything below it, and where each of them stands",
+  positionals: [{ name: "JOB" }],
+  options: CLIENT_OPTIONS,
+  notes: ["A workflow is named by its root job."],
+  examples: ["tree import-7"],
+  run: async (invocation) => {
+    const { output, words } = invocation;
+    await using client = await linkToDaemon(invocation);
+    const answer = await client.tree(words[0] ?? "");
+    if (!answer.ok) return tellRefusal(output, answer);
+    output.document(answer);
+    output.lines(renderTree(answer.nodes, renderOptions(output)));
+    output.line(renderCounts(answer.nodes));
+    tellGaps(output, answer);
+    return EXIT.done;
+  },
+};
+
+export const trajectory: Verb = {
+  name: "trajectory",
+  summary: "what a job and everything below it did, step by step",
+  positionals: [{ name: "JOB" }],
+  options: CLIENT_OPTIONS,
+  notes: ["A workflow is named by its root job. PATH names the ordinals on the way down."],
+  examples: ["trajectory import-7"],
+  run: async (invocation) => {
+    const { output, words } = invocation;
+    await using client = await linkToDaemon(invocation);
+    const answer = await client.trajectory(words[0] ?? "");
+    if (!answer.ok) return tellRefusal(output, answer);
+    output.document(answer);
+    output.lines(renderTrajectory(answer.entries, renderOptions(output)));
+    output.line(renderCounts(answer.entries));
+    tellGaps(output, answer);
+    return EXIT.done;
+  },
+};
+
+function tellGaps(
+  output: Output,
+  reading: { readonly unknown: { readonly count: number }; readonly recordsDropped: number },
+): void {
+  const { unknown, recordsDropped } = reading;
+  if (unknown.count > 0) {
+    output.note(`holdfast: ${unknown.count} moves are of a kind that this version does not know`);
+  }
+  if (recordsDropped > 0) {
+    output.note(`holdfast: the workflow is too large to be shown whole: jobs are missing`);
+  }
+}
