@@ -142,11 +142,16 @@ const CLASSES: Record<ErrorCode, new (message: string, options?: ErrorOptions) =
 
 export const ERROR_CODES = Object.keys(CODES) as readonly ErrorCode[]; // Object.keys forgets the literal type
 
+/** An error of another library may have a `code` that is one of ours; ours have advice and details too. */
 export const isHoldfastError = (error: unknown): error is HoldfastError =>
   error instanceof Error &&
   "code" in error &&
   typeof error.code === "string" &&
-  error.code in CODES;
+  Object.hasOwn(CODES, error.code) &&
+  "retry" in error &&
+  typeof error.retry === "string" &&
+  "details" in error &&
+  typeof error.details === "object";
 
 /** Longest message kept on an event, in UTF-16 units; the rest is cut and said so. */
 export const ERROR_MESSAGE_LENGTH_MAX = 2_000;
@@ -158,8 +163,22 @@ const bounded = (text: string): string =>
     ? text
     : `${text.slice(0, ERROR_MESSAGE_LENGTH_MAX)}… (${text.length - ERROR_MESSAGE_LENGTH_MAX} more)`;
 
-/** Any thrown value as a bounded record. A foreign error becomes `system`: a defect in the code that threw it (RR-5). */
-export function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
+/**
+ * Any thrown value as a bounded record of JSON values. A foreign error becomes `system`: a defect in the code that threw it
+ * (RR-5). Never throws, though what it is given may do so when it is looked at.
+ */
+export function toErrorRecord(error: unknown): ErrorRecord {
+  try {
+    // A record is what a log gives back: a Date is a string, and what is undefined is not there.
+    return JSON.parse(JSON.stringify(recordOf(error, 0)));
+  } catch {
+    // A getter that throws, a proxy, an object that is no text, details that are no JSON.
+    const message = "What was thrown cannot be recorded: looking at it throws, or it is not JSON.";
+    return { code: "system", message, retry: "never" };
+  }
+}
+
+function recordOf(error: unknown, depth: number): ErrorRecord {
   const own = isHoldfastError(error);
   const message = error instanceof Error ? error.message || error.name : `thrown: ${String(error)}`;
   const cause = error instanceof Error ? error.cause : undefined;
@@ -170,13 +189,14 @@ export function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
     ...(own && Object.keys(error.details).length > 0 ? { details: error.details } : {}),
     ...(cause === undefined || depth >= CAUSE_DEPTH_MAX
       ? {}
-      : { cause: toErrorRecord(cause, depth + 1) }),
+      : { cause: recordOf(cause, depth + 1) }),
   };
 }
 
-/** The error of a record, of the class its code names. */
+/** The error of a record, of the class its code names; of a code that a newer version wrote, a SystemError. */
 export function fromErrorRecord(record: ErrorRecord): HoldfastError {
-  return new CLASSES[record.code](record.message, {
+  const ErrorClass = Object.hasOwn(CLASSES, record.code) ? CLASSES[record.code] : SystemError;
+  return new ErrorClass(record.message, {
     retry: record.retry,
     ...(record.details === undefined ? {} : { details: record.details }),
     ...(record.cause === undefined ? {} : { cause: fromErrorRecord(record.cause) }),

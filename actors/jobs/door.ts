@@ -56,7 +56,10 @@ export class Door {
     this.#handlePorts = handlePorts;
   }
 
-  /** A root. Resolves when the decision is acknowledged; never rejects for a refusal. */
+  /**
+   * A root. Resolves when the decision is acknowledged; never rejects for a refusal. Rejects with what ended the owner when
+   * that came first: whether the log has the submission only the next owner can tell.
+   */
   submit(
     type: JobDefinition | string,
     input: unknown,
@@ -64,6 +67,7 @@ export class Door {
   ): Promise<Submitted> {
     const asked = typeof options.id === "string" ? options.id : "(none)";
     try {
+      this.#assertOwner();
       const ambient = this.#world.ambient.current();
       // Code that has outlived its job submits as nobody (CTX-6).
       const caller = ambient === null || ambient.isOver ? null : ambient;
@@ -77,22 +81,37 @@ export class Door {
         caller?.type ?? null,
       );
       const { id } = submission.spec;
-      return this.#admit(submission).catch((error) => this.#refuse(id, id, refusalOf(error)));
+      return this.#admit(submission).catch((error) => this.#refuse(id, id, this.#refusal(error)));
     } catch (error) {
       return this.#refuse(asked, asked, refusalOf(error));
     }
   }
 
-  /** A child of a doer's running attempt. Never rejects for a refusal: the handle is born failed. */
+  /** A child of a doer's running attempt. Never rejects for a refusal: the handle is born failed. Rejects as `submit` does. */
   async submitChild(parent: DoerContext, ask: () => ChildRequest): Promise<JobHandle<unknown>> {
     let key = "(none)";
     try {
+      this.#assertOwner();
       const request = ask();
       key = request.key;
       return await this.#child(parent, request);
     } catch (error) {
-      return (await this.#refuse(`${parent.id}/${key}`, parent.workflow, refusalOf(error))).handle;
+      const refusal = this.#refusal(error);
+      return (await this.#refuse(`${parent.id}/${key}`, parent.workflow, refusal)).handle;
     }
+  }
+
+  /** Before anything is staged, the owner's end is a refusal like any other. */
+  #assertOwner(): void {
+    const over = this.#world.over();
+    if (over === null) return;
+    throw new IllegalStateError(`Nothing is taken here any more: ${over.message}`, { cause: over });
+  }
+
+  /** Throws what ended the owner meanwhile: nobody here can say that it was refused. */
+  #refusal(error: unknown): HoldfastError {
+    if (error === this.#world.over()) throw error;
+    return refusalOf(error);
   }
 
   async #child(parent: DoerContext, request: ChildRequest): Promise<JobHandle<unknown>> {

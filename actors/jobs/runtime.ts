@@ -10,6 +10,7 @@
  */
 import type { z } from "zod";
 import type { ChartEvent } from "../../machines/engine/chart.ts";
+import type { JobEvent } from "../../machines/job/events.ts";
 import type { Json } from "../../machines/json.ts";
 import { type HoldfastError, IllegalStateError } from "../errors.ts";
 import type { Durability } from "../journal/codec.ts";
@@ -19,7 +20,7 @@ import type { ReadRecord } from "../journal/reader.ts";
 import { Redactor } from "../journal/redaction.ts";
 import { DISPATCHER_SCOPE } from "../journal/subjects.ts";
 import type { Ambient } from "../ports/ambient.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, wakeAfter } from "../ports/clock.ts";
 import type { Ids } from "../ports/ids.ts";
 import { Answers } from "../turn/answers.ts";
 import { type Cell, CellStore } from "../turn/cell.ts";
@@ -126,6 +127,7 @@ export class Runtime {
       answer: (cause, decide) =>
         this.#answers.give((resolve) => runTurn(this.#turnPorts, cause, decide, resolve)),
       acknowledged: () => this.#answers.give<void>((resolve) => journal.barrier(resolve)),
+      over: () => this.#answers.over,
       runTurn: (cause, decide, answered) => runTurn(this.#turnPorts, cause, decide, answered),
       notice: (notice) => options.onNotice?.(notice),
     };
@@ -310,8 +312,7 @@ export class Runtime {
    * runs after `waitMs` (default 0) is interrupted, as its class says (CAN-7).
    */
   async detach(options: { readonly waitMs?: number } = {}): Promise<void> {
-    this.#stopTaking("detach");
-    await this.#untilIdle(options.waitMs ?? 0);
+    if (this.#stopTaking("detach")) await this.#untilIdle(options.waitMs ?? 0);
     await this.#close();
   }
 
@@ -320,43 +321,45 @@ export class Runtime {
    * and gives up the rest (CAN-4).
    */
   async shutdown(options: { readonly waitMs?: number } = {}): Promise<void> {
-    this.#stopTaking("shutdown");
-    this.#cancelAll((state) => state === "waiting" || state === "queued" || state === "blocked");
-    await this.#untilIdle(
-      options.waitMs === undefined || options.waitMs === 0
-        ? SHUTDOWN_WAIT_MS_DEFAULT
-        : options.waitMs,
-    );
-    this.#cancelAll((state) => state === "running");
-    await this.#untilIdle(GIVE_UP_WAIT_MS);
+    if (this.#stopTaking("shutdown")) {
+      this.#applyToAll(["waiting", "queued", "blocked"], () => SHUT_DOWN);
+      await this.#untilIdle(
+        options.waitMs === undefined || options.waitMs === 0
+          ? SHUTDOWN_WAIT_MS_DEFAULT
+          : options.waitMs,
+      );
+      this.#applyToAll(["running"], () => SHUT_DOWN);
+      await this.#untilIdle(GIVE_UP_WAIT_MS);
+      // What ignores its cancel settles for its caller all the same, and is leaked (TO-3).
+      this.#applyToAll(["cancelling", "expiring"], ({ now }) => ({
+        type: "job.graceEnded",
+        attempt: now.context.attempt,
+      }));
+    }
     await this.#close();
   }
 
-  #stopTaking(mode: "detach" | "shutdown"): void {
-    const { cells, runTurn: turn } = this.#world;
-    if (this.#ended === null)
-      turn(mode, (next) => next.apply(cells.dispatcher, { type: "dispatcher.stopping", mode }));
+  /** False: there is nothing to stop any more. */
+  #stopTaking(mode: "detach" | "shutdown"): boolean {
+    const { cells, runTurn: turn, over } = this.#world;
+    if (over() !== null) return false;
+    turn(mode, (next) => next.apply(cells.dispatcher, { type: "dispatcher.stopping", mode }));
+    return true;
   }
 
-  #cancelAll(which: (state: string) => boolean): void {
-    const jobs = [...this.#world.cells.tasks()]
-      .map(({ job }) => job)
-      .filter(({ now }) => which(now.value));
-    for (const job of jobs) {
-      this.#world.runTurn("shutdown", (turn) =>
-        turn.apply(job, {
-          type: "job.cancelRequested",
-          reason: "the runtime shuts down",
-          by: "runtime",
-        }),
-      );
-    }
+  #applyToAll(states: readonly string[], eventFor: (job: Cell<"job">) => JobEvent): void {
+    const { cells, runTurn: turn, over } = this.#world;
+    if (over() !== null) return;
+    const jobs = [...cells.tasks()].flatMap(({ job }) =>
+      states.includes(job.now.value) ? [job] : [],
+    );
+    for (const job of jobs) turn("shutdown", (next) => next.apply(job, eventFor(job)));
   }
 
   async #untilIdle(waitMs: number): Promise<void> {
     if (this.#executions.runningCount === 0 || waitMs === 0 || this.#ended !== null) return;
     await new Promise<void>((resolve) => {
-      const timer = this.#world.clock.wakeIn(waitMs, resolve);
+      const timer = wakeAfter(this.#world.clock, waitMs, resolve);
       this.#idle.push(() => {
         timer.cancel();
         resolve();
@@ -368,8 +371,13 @@ export class Runtime {
     const { timers, journal, clock, owner } = this.#world;
     timers.stop();
     // A store that is away cannot be waited for: what is not acknowledged then is not promised to anybody.
-    const bound = new Promise<void>((resolve) => clock.wakeIn(DRAIN_WAIT_MS, resolve));
-    await Promise.race([journal.drained(), bound]);
+    await new Promise<void>((resolve) => {
+      const bound = clock.wakeIn(DRAIN_WAIT_MS, resolve);
+      void journal.drained().then(() => {
+        bound.cancel();
+        resolve();
+      });
+    });
     await journal.close();
     this.#letGo(
       new IllegalStateError(
@@ -471,6 +479,12 @@ export class Runtime {
 
 /** How long a stop waits for the log to acknowledge what is staged, ms. */
 const DRAIN_WAIT_MS = 10_000;
+
+const SHUT_DOWN: JobEvent = {
+  type: "job.cancelRequested",
+  reason: "the runtime shuts down",
+  by: "runtime",
+};
 
 /** After a shutdown's wait: how long cancelled jobs get to return before they are left behind, ms. */
 const GIVE_UP_WAIT_MS = 5_000;

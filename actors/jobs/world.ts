@@ -64,5 +64,7 @@ export interface World {
   readonly answer: <Answer>(cause: string, decide: (turn: Turn) => Answer) => Promise<Answer>;
   /** Resolves when everything staged so far is acknowledged; rejects when the owner ends before. */
   readonly acknowledged: () => Promise<void>;
+  /** What ended the owner, and what its answers then reject with; null while it lives. */
+  readonly over: () => HoldfastError | null;
   readonly notice: (notice: Notice) => void;
 }

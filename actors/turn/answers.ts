@@ -12,6 +12,11 @@ export class Answers {
   readonly #pending = new Set<(error: HoldfastError) => void>();
   #over: HoldfastError | null = null;
 
+  /** The error that ended the owner; null while it lives. */
+  get over(): HoldfastError | null {
+    return this.#over;
+  }
+
   /** `ask` is called at once, and calls `resolve` when the answer is acknowledged. What it throws is the rejection. */
   give<Answer>(ask: (resolve: (answer: Answer) => void) => void): Promise<Answer> {
     if (this.#over !== null) return Promise.reject(this.#over);
@@ -29,10 +34,10 @@ export class Answers {
     });
   }
 
-  /** Nothing is acknowledged any more. */
+  /** Nothing is acknowledged any more. What ended the owner first is what it is over for. */
   end(error: HoldfastError): void {
-    this.#over = error;
-    for (const reject of this.#pending) reject(error);
+    this.#over ??= error;
+    for (const reject of this.#pending) reject(this.#over);
     this.#pending.clear();
   }
 }

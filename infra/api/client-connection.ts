@@ -27,6 +27,8 @@ export interface ClientOptions {
   readonly login?: Login;
   /** Default: 5 000 ms. */
   readonly connectWaitMs?: number;
+  /** How long an answer may take besides what it was asked to wait. Default: 10 000 ms. */
+  readonly answerWaitMs?: number;
 }
 
 const CONNECT_WAIT_MS = 5_000;

@@ -35,8 +35,7 @@ import type {
 
 export type { ClientOptions };
 
-/** How long an answer may take besides what it was asked to wait, ms. */
-const ANSWER_WAIT_MS = 10_000;
+const ANSWER_WAIT_MS_DEFAULT = 10_000;
 /** Pages of one reading: more than a tree's bound could fill. */
 const PAGES_MAX = 10_000;
 
@@ -64,24 +63,26 @@ export interface WorkflowTrajectory extends Reading {
  * Errors: ExternalServiceError (no server there), ForbiddenError (the login is refused).
  */
 export async function connectClient(options: ClientOptions): Promise<ApiClient> {
-  return new ApiClient(await ClientConnection.open(options), options.namespace ?? "default");
+  return new ApiClient(await ClientConnection.open(options), options);
 }
 
 export class ApiClient implements AsyncDisposable {
   readonly #connection: ClientConnection;
   readonly #namespace: string;
+  readonly #answerWaitMs: number;
 
   /** Use `connectClient`. */
-  constructor(connection: ClientConnection, namespace: string) {
+  constructor(connection: ClientConnection, options: ClientOptions) {
     this.#connection = connection;
-    this.#namespace = namespace;
+    this.#namespace = options.namespace ?? "default";
+    this.#answerWaitMs = options.answerWaitMs ?? ANSWER_WAIT_MS_DEFAULT;
   }
 
   /** With `wait` it takes that long; every call's errors are those of `ClientConnection.ask`. */
   submit(request: SubmitRequest): Promise<SubmitAnswer | Refusal> {
     const { wait = false } = request;
     const waitMs = typeof wait === "number" ? wait : wait ? WAIT_MS_DEFAULT : 0;
-    return this.#ask("submit", request, SubmitAnswer, waitMs + ANSWER_WAIT_MS);
+    return this.#ask("submit", request, SubmitAnswer, waitMs);
   }
 
   cancel(request: Asked<CancelRequest, "reason" | "by">): Promise<CancelAnswer | Refusal> {
@@ -149,9 +150,10 @@ export class ApiClient implements AsyncDisposable {
     verb: Command | Query,
     body: SentRequest,
     schema: z.ZodType<Answer>,
-    waitMs: number = ANSWER_WAIT_MS,
+    askedWaitMs = 0,
   ): Promise<Answer | Refusal> {
     const subject = subjectOf(this.#namespace, verb);
+    const waitMs = askedWaitMs + this.#answerWaitMs;
     const answer = await this.#connection.ask({ subject, body, waitMs });
     const parsed = Refusal.safeParse(answer);
     if (parsed.success) return parsed.data;

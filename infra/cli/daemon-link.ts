@@ -32,13 +32,18 @@ export const dataDirOf = ({ text, environment }: Asking): string =>
 export const natsOf = ({ text, environment }: Asking): string | undefined =>
   given(text("nats")) ?? given(environment[NATS_VARIABLE]);
 
-/** Connects. Errors: UsageError (no such URL), ExternalServiceError (no daemon, no server), ForbiddenError. */
-export async function linkToDaemon(invocation: Asking): Promise<ApiClient> {
-  return connectClient(addressOf(invocation));
+/**
+ * Connects to where the daemon is now: after a restart it may be elsewhere. `answerWaitMs`: default the client's own.
+ * Errors: UsageError (no such URL), ExternalServiceError (no daemon, no server), ForbiddenError.
+ */
+export async function linkToDaemon(
+  invocation: Asking,
+  options: Pick<ClientOptions, "answerWaitMs"> = {},
+): Promise<ApiClient> {
+  return connectClient({ ...addressOf(invocation), ...options });
 }
 
-/** Where the daemon is, looked up anew: after a restart it may be elsewhere. */
-export function addressOf(invocation: Asking): ClientOptions {
+function addressOf(invocation: Asking): ClientOptions {
   const nats = natsOf(invocation);
   const namespace = given(invocation.text("namespace"));
   // A data folder that is named is meant; one that is merely the default gives way to a named server.

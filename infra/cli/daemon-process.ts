@@ -44,7 +44,7 @@ export async function superviseDaemon(supervised: SupervisedDaemon): Promise<num
   onStopSignal((signal, isFirst) => {
     logger.info({ signal }, isFirst ? "asked to stop" : "asked again: stops at once");
     if (!isFirst) process.exit(SIGNALS[signal]);
-    output.note("holdfast: stopping (once more to stop at once)");
+    output.tell("stopping (once more to stop at once)");
     isAsked = true;
     stop();
   });
@@ -53,7 +53,7 @@ export async function superviseDaemon(supervised: SupervisedDaemon): Promise<num
   stop();
   const end = await daemon.ended;
   if (end.kind === "stopped") return EXIT.done;
-  output.note(`holdfast: ${end.error.message}`);
+  output.tell(`${end.error.message}`);
   return exitCodeOf(end.error);
 }
 

@@ -2,7 +2,7 @@
 /**
  * The command line of Holdfast: `holdfast VERB …`.
  *
- * Owns: the table of verbs, telling errors, the exit code of the process. Does not own: what a verb does (verbs/).
+ * Owns: telling errors, the exit code of the process. Does not own: what a verb does (verbs/).
  *
  * M1. Every error is told once: in words on stderr, or, with `--json`, as the one document on stdout.
  */
@@ -11,28 +11,9 @@ import { holdfastVersion } from "../daemon/version.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import { type CommandLine, parseLine, wantsJson } from "./line/arguments.ts";
 import { generalHelp, verbHelp } from "./line/help.ts";
-import type { Invocation, Verb } from "./line/verb.ts";
+import type { Invocation } from "./line/verb.ts";
 import { Output } from "./output.ts";
-import { wrap } from "./text.ts";
-import { answer, cancel, resolve } from "./verbs/commands.ts";
-import { doctor } from "./verbs/doctor.ts";
-import { run } from "./verbs/run.ts";
-import { submit } from "./verbs/submit.ts";
-import { up } from "./verbs/up.ts";
-import { status, trajectory, tree } from "./verbs/views.ts";
-
-const VERBS: readonly Verb[] = [
-  up,
-  submit,
-  run,
-  status,
-  tree,
-  trajectory,
-  cancel,
-  resolve,
-  answer,
-  doctor,
-];
+import { VERBS } from "./verbs/table.ts";
 
 async function main(words: readonly string[]): Promise<number> {
   const output = new Output({
@@ -90,7 +71,7 @@ function tellError(output: Output, error: unknown): void {
     const told = { ok: false, decision: "refused", reason: message, code, retry };
     output.document(details === undefined ? told : { ...told, details });
   }
-  for (const line of wrap(`holdfast: ${message}`, output.columns)) output.note(line);
+  output.tell(message);
   // A defect: whoever mends it needs to know where it was.
   if (!isHoldfastError(error) && error instanceof Error) output.note(error.stack ?? "");
 }

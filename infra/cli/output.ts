@@ -9,6 +9,7 @@
  */
 import { styleText } from "node:util";
 import { invariant } from "../../machines/invariant.ts";
+import { wrap } from "./text.ts";
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
@@ -58,6 +59,11 @@ export class Output {
     if (!this.isJson) this.#options.stderr.write(`${text}\n`);
   }
 
+  /** The same from us, in a sentence, wrapped. */
+  tell(text: string): void {
+    for (const line of wrap(`holdfast: ${text}`, this.columns)) this.note(line);
+  }
+
   /** Whether the one document is written. */
   get hasDocument(): boolean {
     return this.#hasDocument;
@@ -73,6 +79,6 @@ export class Output {
 
   /** O3. */
   paint(style: Style, text: string): string {
-    return this.#isColoured ? styleText(style, text) : text;
+    return this.#isColoured ? styleText(style, text, { validateStream: false }) : text;
   }
 }

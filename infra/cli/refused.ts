@@ -6,13 +6,12 @@
 import type { Refusal } from "../api/contract/answers.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
-import { oneLine, wrap } from "./text.ts";
+import { oneLine } from "./text.ts";
 
 /** Writes it, and gives the exit code. */
 export function tellRefusal(output: Output, refusal: Refusal): number {
   output.document(refusal);
   const advice = refusal.retry === "backoff" ? " Try again in a while." : "";
-  const text = `holdfast: refused (${refusal.code}): ${oneLine(refusal.reason)}${advice}`;
-  for (const line of wrap(text, output.columns)) output.note(line);
+  output.tell(`refused (${refusal.code}): ${oneLine(refusal.reason)}${advice}`);
   return EXIT.refused;
 }

@@ -7,7 +7,7 @@
 import type { BoundedValue } from "../../projections/bounded-value.ts";
 import type { ExecutionRecord } from "../../projections/execution-record/schema.ts";
 import type { Health } from "../api/contract/answers.ts";
-import { markOf, paintState, type RenderOptions, stateName } from "./render-tree.ts";
+import { markOf, paintState, type RenderOptions, ranMsOf, stateName } from "./render-tree.ts";
 import {
   bytes,
   dateTime,
@@ -16,6 +16,7 @@ import {
   padEnd,
   plural,
   printable,
+  shellWord,
   timeOfDay,
   wrap,
 } from "./text.ts";
@@ -77,7 +78,7 @@ function standingRows(record: ExecutionRecord): Row[] {
   }
   const budget = `retried ${recovery.retryCount} of at most ${recovery.retryBudget} times`;
   if (attempt > 0) rows.push(["attempt", `${attempt} (${recovery.retryClass}, ${budget})`]);
-  if (recovery.action !== "none") rows.push(["what to do", recovery.action]);
+  if (recovery.action !== "none") rows.push(["what to do", actionText(record)]);
   for (const { name, reason } of awaited.list) {
     rows.push(["waits for", `${printable(name)}: ${oneLine(reason)}`]);
   }
@@ -85,7 +86,13 @@ function standingRows(record: ExecutionRecord): Row[] {
   return rows;
 }
 
-function timeRows({ times }: ExecutionRecord, { now }: RenderOptions): Row[] {
+/** A person is asked only where nothing goes on by itself. */
+function actionText({ recovery, job, identity }: ExecutionRecord): string {
+  const command = `holdfast resolve ${shellWord(identity.taskId)}`;
+  return job.value === "interrupted" ? `${recovery.action}: ${command}` : recovery.action;
+}
+
+function timeRows({ times, job }: ExecutionRecord, { now }: RenderOptions): Row[] {
   const { submittedAt, startedAt, endedAt } = times;
   const rows: Row[] = [];
   if (submittedAt !== null) rows.push(["submitted", dateTime(submittedAt)]);
@@ -96,7 +103,10 @@ function timeRows({ times }: ExecutionRecord, { now }: RenderOptions): Row[] {
       "ended",
       `${dateTime(endedAt)}${ranMs === null ? "" : `, after ${duration(ranMs)}`}`,
     ]);
-  } else if (startedAt !== null) rows.push(["runs for", duration(Math.max(0, now - startedAt))]);
+    return rows;
+  }
+  const ranMs = ranMsOf({ state: job.state, startedAt, endedAt }, now);
+  if (ranMs !== null) rows.push(["runs for", duration(ranMs)]);
   return rows;
 }
 

@@ -4,7 +4,7 @@
  * Owns: the columns. Pure. Does not own: the order (projections/trajectory.ts).
  */
 import type { Entry } from "../api/contract/answers.ts";
-import { markOf, paintState, type RenderOptions, stateName } from "./render-tree.ts";
+import { markOf, paintState, type RenderOptions, ranMsOf, stateName } from "./render-tree.ts";
 import { duration, oneLine, padEnd, padStart, printable, widthOf, wrap } from "./text.ts";
 
 const PATH_WIDTH_MAX = 20;
@@ -44,18 +44,15 @@ interface RowOptions extends RenderOptions {
 
 function row(entry: Entry, options: RowOptions): string[] {
   const { pathWidth, idWidth, paint, now, columns } = options;
-  const { path, state, attempts, waitMs, startedAt, endedAt, durationMs, outcome } = entry;
+  const { path, state, attempts, waitMs, endedAt, outcome } = entry;
   const id = printable(entry.id);
-  const ranMs = durationMs ?? (startedAt === null || endedAt !== null ? null : now - startedAt);
-  const isRunning = ranMs !== null && durationMs === null;
+  const ranMs = ranMsOf(entry, now);
+  const isRunning = ranMs !== null && endedAt === null;
   const right =
     paintState(state, padEnd(`${markOf(state)} ${stateName(state)}`, STATE_WIDTH), paint) +
     padStart(attempts === 0 ? "" : String(attempts), ATTEMPT_WIDTH) +
     padStart(waitMs === null ? "" : duration(waitMs), TIME_WIDTH) +
-    padStart(
-      ranMs === null ? "" : `${duration(Math.max(0, ranMs))}${isRunning ? "…" : ""}`,
-      TIME_WIDTH,
-    );
+    padStart(ranMs === null ? "" : `${duration(ranMs)}${isRunning ? "…" : ""}`, TIME_WIDTH);
   const left = padEnd(path, pathWidth) + GAP;
   const reason = outcome?.message ?? null;
   const reasons =

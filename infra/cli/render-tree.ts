@@ -112,7 +112,7 @@ export const paintState = (
 export const markOf = (state: FlatNode["state"]): string => MARKS[state].mark;
 
 function jobLine(node: FlatNode, { paint, now }: RenderOptions): string {
-  const { id, type, ordinal, state, attempts, startedAt, endedAt } = node;
+  const { id, type, ordinal, state, attempts } = node;
   const words = [paintState(state, markOf(state), paint)];
   if (ordinal !== null) words.push(paint("dim", String(ordinal)));
   words.push(paint("bold", printable(id)));
@@ -120,10 +120,18 @@ function jobLine(node: FlatNode, { paint, now }: RenderOptions): string {
   if (type !== null && !id.startsWith(`${type}-`)) words.push(printable(type));
   words.push(paintState(state, stateName(state), paint));
   if (attempts > 1) words.push(paint("yellow", `attempt ${attempts}`));
-  if (startedAt !== null) {
-    words.push(paint("dim", duration(Math.max(0, (endedAt ?? now) - startedAt))));
-  }
+  const ranMs = ranMsOf(node, now);
+  if (ranMs !== null) words.push(paint("dim", duration(ranMs)));
   return words.join(" ");
+}
+
+/** From its first start to its end, or until now while its code runs; null where neither is so. */
+export function ranMsOf(
+  { state, startedAt, endedAt }: Pick<FlatNode, "state" | "startedAt" | "endedAt">,
+  now: number,
+): number | null {
+  const until = endedAt ?? (state === "RUNNING" || state === "CANCELLING" ? now : null);
+  return startedAt === null || until === null ? null : Math.max(0, until - startedAt);
 }
 
 function reasonLines(node: FlatNode, margin: string, options: RenderOptions): string[] {

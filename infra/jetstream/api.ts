@@ -1,7 +1,7 @@
 /**
  * One request to the JetStream API: JSON out, JSON in.
  *
- * Owns: the envelope (an `error` member, or the answer). Does not own: what is asked (stream.ts, read.ts).
+ * Owns: the envelope (an `error` member, or the answer). Does not own: what is asked (stream.ts, reading/).
  */
 import { z } from "zod";
 import type { ReadConnection } from "./connection.ts";

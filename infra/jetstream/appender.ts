@@ -7,10 +7,10 @@
  * A1. One connection, never reconnected: what was sent on it is sent now or never.
  * A2. An answer is matched by the index in its reply subject, not by its place in a queue.
  * A3. The end comes once: after `close` or `onDisconnect` nothing is answered any more, whatever is still in a buffer.
- * A5. What is published in one round of the event loop goes out in one write: a write a message was a third of all cost of
- *     many small turns (measured). It leaves before the loop looks for input again.
  * A4. Publishing costs 5 µs a message (measured), because headers are written by hand and an answer of the usual form is read
  *     from its bytes; everything unusual is parsed as JSON.
+ * A5. What is published in one round of the event loop goes out in one write: a write a message was a third of all cost of
+ *     many small turns (measured). It leaves before the loop looks for input again.
  */
 import { Events, type Msg, type MsgHdrs, type NatsConnection, type PublishOptions } from "nats";
 import { JournalError } from "../../actors/errors.ts";

@@ -41,7 +41,7 @@ const INBOX_PREFIX_DEFAULT = "_INBOX";
 export const newInbox = (address: ServerAddress): string =>
   createInbox(address.inboxPrefix ?? INBOX_PREFIX_DEFAULT);
 
-export const CONNECT_WAIT_MS = 5_000;
+const CONNECT_WAIT_MS = 5_000;
 export const REQUEST_WAIT_MS = 5_000;
 /** Two unanswered pings, this far apart, and the connection is given up. */
 const PING_INTERVAL_MS = 10_000;

@@ -18,7 +18,7 @@ export const ID_HEADER = "Nats-Msg-Id";
 const LAST_SEQUENCE_HEADER = "Nats-Expected-Last-Sequence";
 const LAST_ID_HEADER = "Nats-Expected-Last-Msg-Id";
 
-/** Room for the header block beside a body, in bytes: six lines of names, a frame, two ids. */
+/** Longest header block, in bytes: five lines with a frame and two ids. The server must have room for it beside a body. */
 export const HEADER_BYTES_MAX = 4_096;
 
 const LINE_BREAK = /[\r\n\0]/;
@@ -46,7 +46,11 @@ export function encodeHeaders(message: OutgoingMessage): Buffer {
   }
   if (expectedLastId !== undefined) block += line(LAST_ID_HEADER, expectedLastId);
   block += `${line(ID_HEADER, id)}${line(FRAME_HEADER, frame)}\r\n`;
-  return Buffer.from(block, "utf8");
+  const bytes = Buffer.from(block, "utf8");
+  if (bytes.length > HEADER_BYTES_MAX) {
+    invariant(false, "a header block stays below its limit", { id, bytes: bytes.length });
+  }
+  return bytes;
 }
 
 function valueAt(block: string, at: number, name: string): string {

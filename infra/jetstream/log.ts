@@ -2,16 +2,17 @@
  * The Log port over a JetStream stream.
  *
  * Owns: opening, and which file does what. Does not own: the stream's settings (stream.ts), publishing (appender.ts), reading
- * (read.ts, direct-get.ts), following (follow.ts), translating errors (errors.ts).
+ * and following (reading/), translating errors (errors.ts).
  */
 import type { Log } from "../../actors/journal/log.ts";
 import { openAppender } from "./appender.ts";
 import { ReadConnection, type ServerAddress } from "./connection.ts";
-import { readLastMessage } from "./direct-get.ts";
-import { followStream } from "./follow.ts";
 import { type PartitionAddress, partitionNames } from "./names.ts";
-import { readStream } from "./read.ts";
+import { readLastMessage } from "./reading/direct-get.ts";
+import { followStream } from "./reading/follow.ts";
+import { readStream } from "./reading/read.ts";
 import { ensureStream, streamInfo } from "./stream.ts";
+import { checkPatterns } from "./subject-pattern.ts";
 
 export interface JetStreamLogOptions extends ServerAddress, PartitionAddress {
   /** Size limit of the stream in bytes. Default: none, or the one that the stream has. */
@@ -37,11 +38,18 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Lo
     openAppender: (events) => openAppender(options, names, events),
     info,
     read: async (request, visit) => {
+      checkPatterns(request.subjects ?? []);
       const through = request.through ?? (await info()).lastSequence;
       await readStream(connection, names, { ...request, through }, visit);
     },
-    readLast: (subject) => readLastMessage(connection, names, subject),
-    follow: (subject, visit) => followStream(connection, names, subject, visit),
+    readLast: async (subject) => {
+      checkPatterns([subject]);
+      return await readLastMessage(connection, names, subject);
+    },
+    follow: async (subject, visit) => {
+      checkPatterns([subject]);
+      return await followStream(connection, names, subject, visit);
+    },
     close: () => connection.close(),
   };
 }

@@ -10,7 +10,7 @@
 import { InvalidArgumentError } from "../../actors/errors.ts";
 
 /** Longest namespace: the stream name becomes a folder's name. */
-export const NAMESPACE_LENGTH_MAX = 64;
+const NAMESPACE_LENGTH_MAX = 64;
 const NAMESPACE = /^[A-Za-z0-9_-]+$/;
 
 export interface PartitionAddress {

@@ -68,7 +68,7 @@ const FORBIDDEN_SETTINGS = [
   "allow_msg_schedules",
 ] as const;
 
-export interface SettingDifference {
+interface SettingDifference {
   readonly setting: string;
   readonly expected: unknown;
   readonly found: unknown;
@@ -81,10 +81,7 @@ const isOff = (value: unknown): boolean =>
   value === undefined || value === null || value === false || value === 0;
 
 /** What an existing stream has that a journal cannot live with. */
-export function differencesOf(
-  names: PartitionNames,
-  found: StreamConfig,
-): readonly SettingDifference[] {
+function differencesOf(names: PartitionNames, found: StreamConfig): readonly SettingDifference[] {
   const wrong = Object.entries(essentialSettings(names))
     .filter(([setting, expected]) => !isEqual(found[setting], expected))
     .map(([setting, expected]) => ({ setting, expected, found: found[setting] ?? null }));

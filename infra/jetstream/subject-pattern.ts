@@ -2,10 +2,14 @@
  * Subject patterns: what `*` (one token) and `>` (one or more tokens, last) match.
  *
  * Owns: matching, containment, narrowing to a stream's own subjects. Pure; the in-memory log matches by the same code.
- * Does not own: which patterns a consumer is created with (filter-plan.ts).
+ * Does not own: which patterns a consumer is created with (reading/filter-plan.ts).
  *
  * P1. A wildcard is a whole token: `a*` is a literal.
  */
+import { invariant } from "../../machines/invariant.ts";
+
+/** Patterns of one read. */
+const PATTERNS_MAX = 64;
 
 const tokensOf = (pattern: string): readonly string[] => pattern.split(".");
 
@@ -21,6 +25,17 @@ export function faultOfPattern(pattern: string): string | null {
   if (/[\s\0]/.test(pattern)) return "white space stands in it";
   const rest = tokens.indexOf(">");
   return rest === -1 || rest === tokens.length - 1 ? null : "`>` stands before the last token";
+}
+
+/** Patterns come from code, never from a user: a bad one, or too many, is a programmer error. */
+export function checkPatterns(patterns: readonly string[]): void {
+  invariant(patterns.length <= PATTERNS_MAX, "a read has at most 64 patterns", {
+    count: patterns.length,
+  });
+  for (const pattern of patterns) {
+    const fault = faultOfPattern(pattern);
+    invariant(fault === null, "a pattern can match a subject", { pattern, fault });
+  }
 }
 
 /** Whether every subject that `inner` matches is matched by `outer`. */

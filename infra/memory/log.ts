@@ -23,7 +23,7 @@ import type {
 } from "../../actors/journal/log.ts";
 import { invariant } from "../../machines/invariant.ts";
 import { encodeHeaders } from "../jetstream/headers.ts";
-import { matcherOfAny } from "../jetstream/subject-pattern.ts";
+import { checkPatterns, matcherOfAny } from "../jetstream/subject-pattern.ts";
 
 const WRONG_LAST_SEQUENCE = 10071;
 const WRONG_LAST_ID = 10070;
@@ -190,6 +190,7 @@ export class MemoryLog implements Log {
   }
 
   async read(options: ReadOptions, visit: (message: StoredMessage) => void): Promise<void> {
+    checkPatterns(options.subjects ?? []);
     const matches = matcherOfAny(options.subjects ?? [">"]);
     const { messages, lastSequence } = this.#stream;
     const stretch = messages.slice(options.from - 1, options.through ?? lastSequence);
@@ -200,17 +201,19 @@ export class MemoryLog implements Log {
     }
   }
 
-  readLast(subject: string): Promise<StoredMessage | null> {
+  async readLast(subject: string): Promise<StoredMessage | null> {
+    checkPatterns([subject]);
     const matches = matcherOfAny([subject]);
-    return this.#whileOpen(
+    return await this.#whileOpen(
       () => this.#stream.messages.findLast((message) => matches(message.subject)) ?? null,
     );
   }
 
-  follow(
+  async follow(
     subject: string,
     visit: (message: StoredMessage) => void,
   ): Promise<{ stop(): Promise<void> }> {
+    checkPatterns([subject]);
     const matches = matcherOfAny([subject]);
     const { followers } = this.#stream;
     const follower = (message: StoredMessage): void => {
@@ -221,7 +224,7 @@ export class MemoryLog implements Log {
       followers.delete(follower);
       this.#stops.delete(stop);
     };
-    return this.#whileOpen(() => {
+    return await this.#whileOpen(() => {
       followers.add(follower);
       this.#stops.add(stop);
       return {

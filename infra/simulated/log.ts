@@ -18,7 +18,7 @@ import type {
   ReadOptions,
   StoredMessage,
 } from "../../actors/journal/log.ts";
-import { matcherOfAny } from "../jetstream/subject-pattern.ts";
+import { checkPatterns, matcherOfAny } from "../jetstream/subject-pattern.ts";
 import { SimulatedAppender } from "./appender.ts";
 import type { SimulatedClock } from "./clock.ts";
 import type { SimulatedStore, StoreClient } from "./store.ts";
@@ -50,6 +50,7 @@ export class SimulatedLog implements Log {
   }
 
   async read(options: ReadOptions, visit: Visit): Promise<void> {
+    checkPatterns(options.subjects ?? []);
     const through = options.through ?? (await this.info()).lastSequence;
     await this.#roundTrip("read the log");
     const matches = matcherOfAny(options.subjects ?? [">"]);
@@ -66,11 +67,13 @@ export class SimulatedLog implements Log {
   }
 
   async readLast(subject: string): Promise<StoredMessage | null> {
+    checkPatterns([subject]);
     await this.#roundTrip("read the last message");
     return this.#store.stream.readLast(subject);
   }
 
   async follow(subject: string, visit: Visit): Promise<{ stop(): Promise<void> }> {
+    checkPatterns([subject]);
     await this.#roundTrip("follow the log");
     const follower = new Follower(this.#store, this.#clock, subject, visit);
     this.#followers.add(follower);

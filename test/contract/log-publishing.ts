@@ -55,6 +55,7 @@ export function publishing(fixture: CurrentFixture): void {
     ],
     ["a second line in the frame", "task.a.b", { frame: "frame\n1" }],
     ["white space at the end of the frame", "task.a.b", { frame: "frame " }],
+    ["headers over the limit", "task.a.b", { frame: "x".repeat(4_096) }],
     ["white space in the subject", "task.a b", {}],
     ["a body over the limit", "task.a.b", { body: new Uint8Array(262_145) }],
   ])("throws on %s, and stores nothing", async (_, scope, fields) => {

@@ -169,6 +169,17 @@ export function filters(fixture: CurrentFixture): void {
     await publisher.close();
   });
 
+  it("are refused as a defect when there are too many, or one can match nothing", async () => {
+    const { log, prefix } = fixture();
+    const many = range(1, 65).map((at) => `${prefix}.task.x${at}`);
+    await expect(readAll(log, { subjects: many })).rejects.toThrow("64");
+    for (const pattern of ["", "a..b", "a.>.b", "a b"]) {
+      await expect(readAll(log, { subjects: [pattern] })).rejects.toThrow("pattern");
+      await expect(log.readLast(pattern)).rejects.toThrow("pattern");
+      await expect(log.follow(pattern, () => undefined)).rejects.toThrow("pattern");
+    }
+  });
+
   it("may be wider than the log, or lie outside", async () => {
     const publisher = await fill(fixture, scopes);
     const { log, prefix } = fixture();

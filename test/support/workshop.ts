@@ -71,8 +71,8 @@ export class Workshop {
     this.#last(label).end(value);
   }
 
-  fail(label: string, error: unknown = new Error(`${label} broke`)): void {
-    this.#last(label).fail(error);
+  fail(label: string, ...thrown: readonly [unknown?]): void {
+    this.#last(label).fail(thrown.length === 0 ? new Error(`${label} broke`) : thrown[0]);
   }
 
   /** What a quick job of this label does instead of answering with its label. */

@@ -15,10 +15,12 @@ import { linkToDaemon } from "../daemon-link.ts";
 import type { Invocation } from "../line/verb.ts";
 import { oneLine } from "../text.ts";
 
-/** One slice of a wait: how soon the end of a daemon is noticed, ms. */
-export const SLICE_MS = 1_000;
+/** One slice of a wait, ms. */
+const SLICE_MS = 1_000;
+/** How late its answer may come: after that the daemon is taken for gone, ms. */
+const ANSWER_WAIT_MS = 3_000;
 /** The longest absence of a daemon that is waited out, ms. */
-export const AWAY_MS_MAX = 120_000;
+const AWAY_MS_MAX = 120_000;
 const AWAY_PAUSE_MS = 500;
 
 export interface WaitOptions {
@@ -59,7 +61,9 @@ class Link {
   /** Null: not ended, or not there for the moment. */
   async ask(): Promise<SubmitAnswer | Refusal | null> {
     try {
-      this.#client ??= await linkToDaemon(this.#options.invocation);
+      this.#client ??= await linkToDaemon(this.#options.invocation, {
+        answerWaitMs: ANSWER_WAIT_MS,
+      });
       const answer = await askOnce(this.#client, this.#options);
       this.#hasAnswered = true;
       this.#awaySince = null;
@@ -74,7 +78,7 @@ class Link {
   async #waitOut(error: HoldfastError): Promise<void> {
     const { output } = this.#options.invocation;
     if (this.#awaySince === null) {
-      output.note(`holdfast: ${oneLine(error.message)} Waiting for it to come back.`);
+      output.tell(`${oneLine(error.message)} Waiting for it to come back.`);
     }
     this.#awaySince ??= performance.now();
     if (performance.now() - this.#awaySince > AWAY_MS_MAX) throw error;

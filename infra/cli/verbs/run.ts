@@ -61,7 +61,7 @@ class Watch {
   /** The job goes on without us. */
   leaveOnSignal(job: string): void {
     process.once("SIGINT", () => {
-      this.#output.note(`holdfast: ${printable(job)} goes on: holdfast status ${shellWord(job)}`);
+      this.#output.tell(`${printable(job)} goes on: holdfast status ${shellWord(job)}`);
       process.exit(EXIT.interrupted);
     });
   }
@@ -95,7 +95,7 @@ async function tellRun(
       }),
     );
     output.line(renderCounts(tree.nodes));
-  } else output.note(`holdfast: the tree cannot be shown: ${tree.reason}`);
+  } else output.tell(`the tree cannot be shown: ${tree.reason}`);
   const { outcome } = answer;
   if (outcome?.kind === "completed") output.line(`result: ${JSON.stringify(outcome.result)}`);
   return outcome === undefined || outcome.kind === "completed"

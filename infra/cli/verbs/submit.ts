@@ -17,7 +17,7 @@ import type { Output } from "../output.ts";
 import { tellRefusal } from "../refused.ts";
 import { parseJsonText, readText } from "../running/run-file.ts";
 import { submitAndWait } from "../running/waiting.ts";
-import { oneLine, printable, wrap } from "../text.ts";
+import { oneLine, printable } from "../text.ts";
 
 export const submit: Verb = {
   name: "submit",
@@ -88,8 +88,7 @@ export function tellOutcome(output: Output, answer: SubmitAnswer): number {
   }
   const { code, message } = outcome.error;
   const words = outcome.kind.replaceAll("_", " ");
-  const text = `holdfast: ${printable(job)} ${words}: ${code}: ${oneLine(message)}`;
-  for (const line of wrap(text, output.columns)) output.note(line);
+  output.tell(`${printable(job)} ${words}: ${code}: ${oneLine(message)}`);
   return OUTCOME_CODES[outcome.kind];
 }
 

@@ -90,9 +90,9 @@ function tellGaps(
 ): void {
   const { unknown, recordsDropped } = reading;
   if (unknown.count > 0) {
-    output.note(`holdfast: ${unknown.count} moves are of a kind that this version does not know`);
+    output.tell(`${unknown.count} moves are of a kind that this version does not know`);
   }
   if (recordsDropped > 0) {
-    output.note(`holdfast: the workflow is too large to be shown whole: jobs are missing`);
+    output.tell(`the workflow is too large to be shown whole: jobs are missing`);
   }
 }

@@ -26,6 +26,7 @@ await describeOnServers("faults", ["newest", "floor"], (version) => {
   openings(server);
   interruptedReads(server);
   interruptedFollowing(server);
+  closedLogs(server);
   // Thirteen seconds of waiting, and nothing in it depends on the version.
   if (version === "newest") hungServer(server);
 });
@@ -178,6 +179,27 @@ function interruptedFollowing(server: Server): void {
     await followed.seen(110);
     expect(sequencesOf(followed.messages)).toEqual([...expected, ...range(151, 160)]);
     await Promise.all([following.stop(), before.close(), after.close()]);
+  });
+}
+
+function closedLogs(server: Server): void {
+  it("leave nothing running of a log that is closed while its server is away", async () => {
+    await using partition = newPartition(server());
+    const log = await partition.open();
+    const followed = new Followed();
+    await log.follow(">", followed.visit);
+    await server().kill();
+    const asking = log.info();
+    await log.close();
+    await expect(asking).rejects.toMatchObject({
+      code: expect.stringMatching(/illegal_state|journal/),
+    });
+    await expect(log.info()).rejects.toMatchObject({ code: "illegal_state" });
+    await server().restart();
+    const publisher = await Publisher.open(await partition.open(), partition.names.prefix);
+    await publisher.store("task.a.1");
+    await publisher.close();
+    expect(followed.messages).toEqual([]);
   });
 }
 

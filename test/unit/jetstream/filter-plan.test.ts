@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { planFilters } from "../../../infra/jetstream/filter-plan.ts";
+import { planFilters } from "../../../infra/jetstream/reading/filter-plan.ts";
 import { matcherOfAny, overlaps } from "../../../infra/jetstream/subject-pattern.ts";
 
 const plan = (patterns: readonly string[] | undefined, hasFilterList = true) =>

@@ -2,7 +2,11 @@ import type { Msg, Subscription } from "nats";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { StoredMessage } from "../../../actors/journal/log.ts";
 import { partitionNames } from "../../../infra/jetstream/names.ts";
-import { FRUITLESS_MAX, readStream, type Transport } from "../../../infra/jetstream/read.ts";
+import {
+  FRUITLESS_MAX,
+  readStream,
+  type Transport,
+} from "../../../infra/jetstream/reading/read.ts";
 import { range, sequencesOf } from "../../contract/log-fixture.ts";
 import { deliveryReply, type MadeMessage, makeMessage } from "./made-message.ts";
 

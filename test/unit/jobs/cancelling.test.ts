@@ -317,11 +317,12 @@ describe("a parent's cancel", () => {
     await flush();
     // The cancel is stored; its acknowledgement never comes, so nothing of it has left the process.
     test.answers.hold();
-    void test.runtime.cancel("r", "enough", "ada");
+    const answer = test.runtime.cancel("r", "enough", "ada").catch(codeOf);
     await flush();
     expect(shop.context("x").isCancelled()).toBe(false);
     test.answers.drop();
     await test.restart();
+    expect(await answer).toBe("fenced");
     expect(shop.counts).toEqual({ root: 1, x: 1 });
     expect(test.runtime.health().liveJobs).toBe(0);
   });

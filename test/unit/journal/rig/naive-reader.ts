@@ -20,10 +20,15 @@ export interface NaiveEpoch {
   readonly writer: string;
   readonly groups: readonly NaiveGroup[];
   readonly validThrough: number;
+  /** How many records of a group that is not whole stand at its end. */
+  readonly tornCount: number;
 }
 
 export interface NaiveVerdict {
   readonly epochs: readonly NaiveEpoch[];
+  /** Positions of what is no record of the owner's. */
+  readonly foreign: readonly number[];
+  /** Positions of everything that is neither a fence nor in a whole group: the foreign and the torn. */
   readonly void: readonly number[];
   readonly haltedAt: number | null;
 }
@@ -107,7 +112,8 @@ function readEpoch(fence: Tagged, stretch: readonly StoredMessage[]): NaiveEpoch
   }
   const position = fence.message.sequence;
   const validThrough = groups.at(-1)?.messages.at(-1)?.sequence ?? position;
-  return { fence: position, writer: fence.writer, groups, validThrough };
+  const tornCount = own.length - at;
+  return { fence: position, writer: fence.writer, groups, validThrough, tornCount };
 }
 
 export function readNaively(messages: readonly StoredMessage[]): NaiveVerdict {
@@ -122,5 +128,11 @@ export function readNaively(messages: readonly StoredMessage[]): NaiveVerdict {
   });
   const good = new Set(epochs.flatMap(({ groups }) => groups.flatMap((group) => group.messages)));
   const rest = readable.filter((message) => !good.has(message) && !fences.includes(message));
-  return { epochs, void: rest.map(({ sequence }) => sequence), haltedAt };
+  const kinds = kindsOf(readable);
+  return {
+    epochs,
+    foreign: readable.filter((_, at) => kinds[at] === "void").map(({ sequence }) => sequence),
+    void: rest.map(({ sequence }) => sequence),
+    haltedAt,
+  };
 }

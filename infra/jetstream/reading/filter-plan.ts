@@ -9,7 +9,7 @@
  *     filtered here. One scan in order is simple and fast (about 240,000 messages a second); merging a consumer for each
  *     pattern would have the server scan the stream once for each of up to 64, and could not be told apart from a stall.
  */
-import { contains, matcherOfAny, narrowTo, overlaps } from "./subject-pattern.ts";
+import { contains, matcherOfAny, narrowTo, overlaps } from "../subject-pattern.ts";
 
 export type FilterPlan =
   /** No pattern can match a subject of this stream. */

@@ -4,13 +4,13 @@
  * Owns: the request and its answer. Wildcards work on every server version from the floor on (run on 2.9, 2.10, 2.15); on 2.9 a
  * wildcard that matches nothing costs a scan (150 ms for a million messages).
  */
-import { JournalError } from "../../actors/errors.ts";
-import type { StoredMessage } from "../../actors/journal/log.ts";
-import type { ReadConnection } from "./connection.ts";
-import { unreadableAnswer } from "./errors.ts";
-import type { PartitionNames } from "./names.ts";
-import { fromAddedHeaders, receive } from "./raw-message.ts";
-import { narrowTo } from "./subject-pattern.ts";
+import { JournalError } from "../../../actors/errors.ts";
+import type { StoredMessage } from "../../../actors/journal/log.ts";
+import type { ReadConnection } from "../connection.ts";
+import { unreadableAnswer } from "../errors.ts";
+import type { PartitionNames } from "../names.ts";
+import { fromAddedHeaders, receive } from "../raw-message.ts";
+import { narrowTo } from "../subject-pattern.ts";
 
 const NOT_FOUND = 404;
 /** The status of an answer without a message, in its first line. */

@@ -17,21 +17,21 @@
  */
 import type { Msg } from "nats";
 import { z } from "zod";
-import { JournalError } from "../../actors/errors.ts";
-import type { ReadOptions, StoredMessage } from "../../actors/journal/log.ts";
-import { callApi } from "./api.ts";
-import type { ReadConnection } from "./connection.ts";
-import { type Attempt, translateError } from "./errors.ts";
-import { planFilters } from "./filter-plan.ts";
-import { findHeader } from "./headers.ts";
-import type { PartitionNames } from "./names.ts";
+import { JournalError } from "../../../actors/errors.ts";
+import type { ReadOptions, StoredMessage } from "../../../actors/journal/log.ts";
+import { callApi } from "../api.ts";
+import type { ReadConnection } from "../connection.ts";
+import { type Attempt, translateError } from "../errors.ts";
+import { findHeader } from "../headers.ts";
+import type { PartitionNames } from "../names.ts";
 import {
   fromDelivery,
   isDelivery,
   parseDelivery,
   type ReceivedMessage,
   receive,
-} from "./raw-message.ts";
+} from "../raw-message.ts";
+import { planFilters } from "./filter-plan.ts";
 
 const NANOSECONDS_PER_MS = 1_000_000;
 /** The server speaks at least this often while there is nothing to deliver. */

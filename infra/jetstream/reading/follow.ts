@@ -10,14 +10,14 @@
  *     beyond that is read too.
  * F3. What `visit` throws is a programmer error: it stops the process, not the other followers.
  */
-import type { StoredMessage } from "../../actors/journal/log.ts";
-import { type ReadConnection, throwOutside } from "./connection.ts";
-import { translateError } from "./errors.ts";
-import type { PartitionNames } from "./names.ts";
-import { fromAddedHeaders, receive } from "./raw-message.ts";
+import type { StoredMessage } from "../../../actors/journal/log.ts";
+import { type ReadConnection, throwOutside } from "../connection.ts";
+import { codeOf, translateError } from "../errors.ts";
+import type { PartitionNames } from "../names.ts";
+import { fromAddedHeaders, receive } from "../raw-message.ts";
+import { streamInfo } from "../stream.ts";
+import { narrowTo } from "../subject-pattern.ts";
 import { readStream } from "./read.ts";
-import { streamInfo } from "./stream.ts";
-import { narrowTo } from "./subject-pattern.ts";
 
 const WAITING_MAX = 10_000;
 const RETRY_MS_MIN = 250;
@@ -25,7 +25,7 @@ const RETRY_MS_MAX = 2_000;
 
 type Visit = (message: StoredMessage) => void;
 
-export interface Following {
+interface Following {
   stop(): Promise<void>;
 }
 
@@ -65,6 +65,8 @@ class Follower {
   /** Whether something was lost since the last look, so that another is needed. */
   #isBehind = false;
   #isStopped = false;
+  /** Ends the pause before another try; null: no pause. */
+  #wake: (() => void) | null = null;
   #fault: Error | null = null;
 
   constructor(connection: ReadConnection, names: PartitionNames, pattern: string, visit: Visit) {
@@ -98,6 +100,9 @@ class Follower {
       this.#connection.onResumption(() => {
         this.#catchUp().catch(throwOutside);
       }),
+      this.#connection.onInterruption((error) => {
+        if (codeOf(error) === "illegal_state") this.stop(); // The log was closed: it does not come back.
+      }),
     );
     this.#release();
   }
@@ -105,6 +110,7 @@ class Follower {
   stop(): void {
     this.#isStopped = true;
     for (const stop of this.#stops.splice(0)) stop();
+    this.#wake?.();
   }
 
   #received(message: StoredMessage): void {
@@ -164,11 +170,12 @@ class Follower {
 
   #pause(forMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, forMs);
-      this.#stops.push(() => {
+      const timer = setTimeout(() => this.#wake?.(), forMs);
+      this.#wake = () => {
+        this.#wake = null;
         clearTimeout(timer);
         resolve();
-      });
+      };
     });
   }
 }
