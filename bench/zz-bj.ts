@@ -1,4 +1,3 @@
 import { jobs } from "./jobs.ts";
-
 console.log(await jobs.run());
 process.exit(0);

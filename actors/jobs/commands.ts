@@ -12,6 +12,7 @@ import {
   ConflictError,
   type HoldfastError,
   IllegalStateError,
+  InvalidArgumentError,
   NotFoundError,
   RetryRefusedError,
   SystemError,
@@ -21,6 +22,7 @@ import type { Cell } from "../turn/cell.ts";
 import type { Move, Turn } from "../turn/turn.ts";
 import type { AttemptEnd } from "./execution.ts";
 import type { CancelAnswer } from "./handle.ts";
+import { toJson } from "./json-value.ts";
 import { rerun } from "./recovery.ts";
 import type { World } from "./world.ts";
 
@@ -41,7 +43,8 @@ export class Commands {
   }
 
   /** Cooperative: a job that has not started is settled at once, a running one finds it at its next look. */
-  cancel(job: string, reason: string, by: string): Promise<CancelAnswer> {
+  async cancel(job: string, reason: string, by: string): Promise<CancelAnswer> {
+    assertTexts({ job, reason, by });
     return this.#turn(`cancel:${job}`, (turn): CancelAnswer => {
       const cell = this.#world.cells.task(job)?.job;
       if (cell === undefined) return { isCancelled: false, decision: "not_found" };
@@ -56,8 +59,13 @@ export class Commands {
 
   /** A person's word on an attempt whose end nobody saw. Rejects with `not_found`, `illegal_state` or `retry_refused`. */
   async resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
+    assertTexts({ job, by, reason });
+    const plain: Resolution =
+      resolution.kind === "completed"
+        ? { kind: "completed", result: toJson(resolution.result, `the result of job ${job}`) }
+        : resolution;
     const refusal = await this.#turn(`resolve:${job}`, (turn) =>
-      this.#resolve(turn, job, resolution, by, reason),
+      this.#resolve(turn, job, plain, by, reason),
     );
     if (refusal !== null) throw refusal;
   }
@@ -101,7 +109,9 @@ export class Commands {
   }
 
   /** An answer to a declared wait. Rejects with `not_found`, or `conflict` when nothing of that name is waited for. */
-  async answer(job: string, name: string, value: Json, by: string): Promise<void> {
+  async answer(job: string, name: string, given: Json, by: string): Promise<void> {
+    assertTexts({ job, name, by });
+    const value = toJson(given, `the answer to ${JSON.stringify(name)} of job ${job}`);
     const refusal = await this.#turn(`answer:${job}`, (turn) => {
       const cell = this.#world.cells.task(job)?.job;
       if (cell === undefined) return notFound(job);
@@ -156,6 +166,14 @@ export class Commands {
 
   #turn<Answer>(cause: string, decide: (turn: Turn) => Answer): Promise<Answer> {
     return this.#world.answer(cause, decide);
+  }
+}
+
+/** What the journal takes live it must take when it is read again. Errors: InvalidArgumentError naming the argument. */
+function assertTexts(values: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === "string") continue;
+    throw new InvalidArgumentError(`${name}: a text; found ${value === null ? "null" : typeof value}.`);
   }
 }
 

@@ -8,6 +8,7 @@ import { IllegalStateError } from "../errors.ts";
 import { CancellationSignal } from "./cancellation.ts";
 import type { DoerContext, DoerPorts, WaitOptions } from "./doer-context.ts";
 import type { Door } from "./door.ts";
+import { assertNoSecret } from "./secret-names.ts";
 import type { World } from "./world.ts";
 
 /** Results of `context.step` that one job keeps; each attempt has them all in memory. */
@@ -36,6 +37,7 @@ export class DoerCalls implements DoerPorts {
     this.#door.submitChild(parent, ask);
 
   readonly recordedStep = (job: string, key: string): Json | undefined => {
+    assertNoSecret(this.#world, key);
     const steps = this.#world.cells.task(job)?.job.now.context.steps;
     return steps !== undefined && Object.hasOwn(steps, key) ? steps[key] : undefined;
   };
@@ -61,6 +63,7 @@ export class DoerCalls implements DoerPorts {
     name: string,
     options: Required<WaitOptions>,
   ): Promise<Json> => {
+    assertNoSecret(this.#world, name);
     const cell = this.#world.cells.task(context.id)?.job;
     const answers = cell?.now.context.answers ?? {};
     if (Object.hasOwn(answers, name)) {

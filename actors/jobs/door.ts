@@ -28,6 +28,7 @@ import type { JobDefinition } from "./definition.ts";
 import type { ChildRequest, DoerContext } from "./doer-context.ts";
 import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.ts";
 import type { EndedJob } from "./history.ts";
+import { assertNoSecret } from "./secret-names.ts";
 import {
   childSubmission,
   type NamedDependency,
@@ -160,7 +161,8 @@ export class Door {
 
   /** Decides in one turn; what memory does not know is looked up first. */
   #admit(submission: Submission): Promise<Submitted> {
-    const { id } = submission.spec;
+    const { id, key } = submission.spec;
+    for (const name of [id, ...(key === null ? [] : [key])]) assertNoSecret(this.#world, name);
     if (submission.after.some((dependency) => dependency.id === id)) throw cycle(id);
     const named = submission.isIdChosen
       ? [{ id, workflow: id }, ...submission.after]

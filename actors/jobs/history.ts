@@ -5,9 +5,9 @@
  *
  * A look-up takes time, and meanwhile a job may be submitted, end, and leave memory: `watch` tells whether one did.
  */
-import { invariant } from "../../machines/invariant.ts";
 import { type JobContext, type JobOutcome, jobChart } from "../../machines/job/chart.ts";
 import type { JobSpec } from "../../machines/job/spec.ts";
+import { IllegalStateError } from "../errors.ts";
 import type { Transition } from "../journal/codec.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ReadRecord } from "../journal/reader.ts";
@@ -42,7 +42,10 @@ export class History {
     return watch;
   }
 
-  /** Null: no such job has ended. `workflow` null: in whatever workflow. */
+  /**
+   * Null: no such job has ended. `workflow` null: in whatever workflow.
+   * Errors: IllegalStateError when it has ended, and its records are damaged or of events that nothing here knows.
+   */
   async find(job: string, workflow: string | null): Promise<EndedJob | null> {
     const subject =
       workflow === null
@@ -90,18 +93,26 @@ function endedJob(job: string, records: readonly ReadRecord[]): EndedJob | null 
   const last = transitions.at(-1);
   if (last === undefined || !jobChart.engine.has(last.to) || !jobChart.engine.isFinal(last.to))
     return null;
-  const { spec, outcome } = contextAfter(transitions);
-  invariant(spec !== null && outcome !== null, "Q2: an ended job has a spec and an outcome", {
-    job,
-  });
+  const context = contextAfter(transitions);
+  const { spec = null, outcome = null } = context ?? {};
+  if (spec === null || outcome === null) throw unreadable(job, records);
   return { spec, outcome };
 }
 
-function contextAfter(transitions: readonly Transition[]): JobContext {
+/** Null: one of the events cannot be read, or does not follow. */
+function contextAfter(transitions: readonly Transition[]): JobContext | null {
   let state = jobChart.engine.initial();
   for (const { event, v } of transitions) {
-    const step = jobChart.engine.step(state, jobChart.parseEvent(jobChart.upcast(event, v ?? 1)));
-    if (step !== null) state = step.state;
+    const read = jobChart.readEvent(event, v ?? 1);
+    const step = read.kind === "event" ? jobChart.engine.step(state, read.event) : null;
+    if (step === null) return null;
+    state = step.state;
   }
   return state.context;
 }
+
+const unreadable = (job: string, records: readonly ReadRecord[]) =>
+  new IllegalStateError(
+    `The job ${job} has ended, but its records are damaged or of events that this version does not know.`,
+    { details: { job, positions: records.map(({ position }) => position).slice(0, 100) } },
+  );

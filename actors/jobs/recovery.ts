@@ -13,10 +13,11 @@
 import { invariant } from "../../machines/invariant.ts";
 import type { Failure } from "../../machines/job/events.ts";
 import type { JobSpec } from "../../machines/job/spec.ts";
-import { SystemError, toErrorRecord } from "../errors.ts";
+import { isHoldfastError, SystemError, toErrorRecord } from "../errors.ts";
 import type { Cell } from "../turn/cell.ts";
 import { settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
+import type { EndedJob } from "./history.ts";
 import { startQueued } from "./line.ts";
 import type { World } from "./world.ts";
 
@@ -123,10 +124,21 @@ async function settleUntold(world: World, jobs: readonly Cell<"job">[]): Promise
       if (world.cells.task(id) !== undefined || world.setAside.has(id)) continue;
       const workflow =
         spec?.dependencies.find((dependency) => dependency.id === id)?.workflow ?? null;
-      const ended = await world.history.find(id, workflow);
+      const ended = await endOf(world, id, workflow);
       if (ended === null) continue; // It stays gated: nobody knows how that dependency ended.
       world.runTurn(`end:${id}`, (turn) => settleDependency(turn, job, id, ended.outcome));
     }
+  }
+}
+
+/** Null: there is no end of it, or none that can be read; that one is told to people, and stops no start (ES-6). */
+async function endOf(world: World, job: string, workflow: string | null): Promise<EndedJob | null> {
+  try {
+    return await world.history.find(job, workflow);
+  } catch (error) {
+    if (!isHoldfastError(error) || error.code !== "illegal_state") throw error;
+    world.notice({ kind: "fault", where: "recovery", job, error });
+    return null;
   }
 }
 

@@ -120,6 +120,7 @@ export class Runtime {
         () => journal.now(),
         (job, timer) => this.#commands.timerDue(job, timer),
       ),
+      redactor,
       handles: new Map(),
       setAside: fold.setAside,
       prefix,

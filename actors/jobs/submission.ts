@@ -48,7 +48,8 @@ export interface NamedDependency {
 
 /** A spec but for what only state can tell: where its dependencies stand. */
 export interface Submission {
-  readonly spec: Omit<JobSpec, "dependencies">;
+  /** Without dependencies until the door knows where they stand. */
+  readonly spec: JobSpec;
   readonly after: readonly NamedDependency[];
   /** Whether somebody else may know the id: then the journal is asked for it too. */
   readonly isIdChosen: boolean;
@@ -63,8 +64,7 @@ export function rootSubmission(
 ): Submission {
   const id = options.id ?? `${definition.idPrefix}-${ids.ulid()}`;
   const parsed = parseInput(definition, input);
-  const spec = {
-    ...commonSpec(definition, parsed, options),
+  const spec = newSpec(definition, parsed, options, {
     id: checkedId(id, "id"),
     workflow: id,
     user: checkedId(options.user ?? "local", "user"),
@@ -73,7 +73,7 @@ export function rootSubmission(
     digest: options.id === undefined ? null : digestOf(ids, definition, parsed),
     whenParentEnds: "keep" as const,
     metadata: checkedMetadata(options.metadata, caller === null ? {} : { [META_CALLER]: caller }),
-  };
+  });
   return { spec, after: namedDependencies(options.after), isIdChosen: options.id !== undefined };
 }
 
@@ -85,8 +85,7 @@ export function childSubmission(
 ): Submission {
   const { definition, key } = request;
   const parsed = parseInput(definition, request.input);
-  const spec = {
-    ...commonSpec(definition, parsed, request),
+  const spec = newSpec(definition, parsed, request, {
     id: childId(ids, definition, parent.id, key),
     workflow: parent.workflow,
     user: parent.user,
@@ -98,7 +97,7 @@ export function childSubmission(
       [META_ITERATION]: request.ordinal,
       [META_CALLER]: parent.type,
     }),
-  };
+  });
   // A child that no earlier attempt asked for is new: its id derives from its key, and its family is in memory.
   return { spec, after: namedDependencies(request.after), isIdChosen: false };
 }
@@ -110,21 +109,20 @@ export const childId = (ids: Ids, definition: JobDefinition, parent: string, key
 export const digestOf = (ids: Ids, definition: JobDefinition, input: Json): string =>
   ids.digest(`${definition.type}\n${canonicalJson(input)}`);
 
-function commonSpec(
+/** What tells one job from another of its definition. */
+type Identity = Pick<
+  JobSpec,
+  "id" | "workflow" | "user" | "parent" | "key" | "digest" | "whenParentEnds" | "metadata"
+>;
+
+const NO_DEPENDENCIES: Dependency[] = [];
+
+function newSpec(
   definition: JobDefinition,
   input: Json,
   options: Pick<SubmitOptions, "timeoutMs" | "toleratesFailures">,
-): Pick<
-  JobSpec,
-  | "type"
-  | "kind"
-  | "name"
-  | "input"
-  | "toleratesFailures"
-  | "timeoutMs"
-  | "retryClass"
-  | "retryBudget"
-> {
+  identity: Identity,
+): JobSpec {
   const { type, kind, displayName, retryClass, retryBudget } = definition;
   const timeoutMs = options.timeoutMs === undefined ? definition.timeoutMs : options.timeoutMs;
   const timeoutFault = faultOfTimeout(timeoutMs);
@@ -136,15 +134,25 @@ function commonSpec(
       `toleratesFailures: true or false; found ${typeof toleratesFailures}.`,
     );
   }
+  // One literal, not spreads: every job makes one.
   return {
+    id: identity.id,
     type,
     kind,
     name: displayName,
+    workflow: identity.workflow,
+    user: identity.user,
+    parent: identity.parent,
+    key: identity.key,
+    digest: identity.digest,
     input,
+    dependencies: NO_DEPENDENCIES,
     toleratesFailures,
     timeoutMs,
     retryClass,
     retryBudget,
+    whenParentEnds: identity.whenParentEnds,
+    metadata: identity.metadata,
   };
 }
 
@@ -206,7 +214,5 @@ function namedDependencies(after: SubmitOptions["after"]): readonly NamedDepende
   return [...new Map(named.map((dependency) => [dependency.id, dependency])).values()];
 }
 
-export const withDependencies = (submission: Submission, dependencies: Dependency[]): JobSpec => ({
-  ...submission.spec,
-  dependencies,
-});
+export const withDependencies = ({ spec }: Submission, dependencies: Dependency[]): JobSpec =>
+  dependencies.length === 0 ? spec : { ...spec, dependencies };

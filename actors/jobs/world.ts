@@ -6,6 +6,7 @@
  */
 import type { HoldfastError } from "../errors.ts";
 import type { Journal, JournalNotice } from "../journal/journal.ts";
+import type { Redactor } from "../journal/redaction.ts";
 import type { Ambient } from "../ports/ambient.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ids } from "../ports/ids.ts";
@@ -47,6 +48,7 @@ export interface World {
   readonly cells: CellStore;
   readonly kinship: Kinship;
   readonly timers: Timers;
+  readonly redactor: Redactor;
   /** Handles of live jobs that somebody holds, by job. */
   readonly handles: Map<string, JobHandle<unknown>>;
   /** Jobs that the fold set aside: they are there, and cannot be driven. */

@@ -20,6 +20,7 @@ export function faultOfId(id: unknown): string | null {
   if (typeof id !== "string") return `an id is a string, found ${id === null ? "null" : typeof id}`;
   if (id.trim() === "") return "an id is not blank";
   if (!id.isWellFormed()) return "an id is well-formed Unicode (no lone surrogates)";
+  if (3 * id.length <= ID_BYTES_MAX) return null; // UTF-8 takes at most three bytes for a UTF-16 unit.
   const bytes = encoder.encode(id).length;
   return bytes > ID_BYTES_MAX
     ? `an id has at most ${ID_BYTES_MAX} bytes of UTF-8, found ${bytes}`

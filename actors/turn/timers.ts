@@ -25,6 +25,7 @@ export class Timers {
   /** By actor; an actor has one or two. */
   readonly #armed = new Map<string, readonly Timer[]>();
   #armedCount = 0;
+  #isStopped = false;
   #wake: { readonly at: number; readonly handle: { cancel(): void } } | null = null;
 
   /** `now` is journal time, ms; `due` is called once per timer, in order of its instant. */
@@ -39,6 +40,7 @@ export class Timers {
   }
 
   arm(actor: string, name: string, dueAt: number): void {
+    if (this.#isStopped) return;
     this.disarm(actor, name);
     const timer = { actor, name, dueAt, isArmed: true };
     this.#armed.set(actor, [...(this.#armed.get(actor) ?? []), timer]);
@@ -71,7 +73,9 @@ export class Timers {
     if (this.#heap.length > 64 && this.#heap.length > 2 * this.#armedCount) this.#rebuild();
   }
 
+  /** For good: nothing is armed any more. */
   stop(): void {
+    this.#isStopped = true;
     this.#wake?.handle.cancel();
     this.#wake = null;
     this.#heap = [];
@@ -82,14 +86,17 @@ export class Timers {
   #fire(): void {
     this.#wake = null;
     const now = this.#now();
-    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      if (first.isArmed && first.dueAt > now) break;
-      this.#pop();
-      if (!first.isArmed) continue;
-      this.disarm(first.actor, first.name);
-      this.#due(first.actor, first.name);
+    try {
+      for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
+        if (first.isArmed && first.dueAt > now) break;
+        this.#pop();
+        if (!first.isArmed) continue;
+        this.disarm(first.actor, first.name);
+        this.#due(first.actor, first.name);
+      }
+    } finally {
+      this.#setWake(); // Also when one of them threw: the others are due all the same.
     }
-    this.#setWake();
   }
 
   #setWake(): void {

@@ -96,7 +96,7 @@ export class Turn {
 
   constructor(ports: TurnPorts, cause: string) {
     this.#ports = ports;
-    this.#cause = cause;
+    this.#cause = ports.redactor.redact(cause);
     this.at = ports.clock.wallMs();
     this.t = ports.journal.now();
   }

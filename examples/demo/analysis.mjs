@@ -14,7 +14,7 @@ const TERMS_OF_TOPIC = 6;
 const WORDS_A_MINUTE = 200;
 
 /**
- * @typedef {readonly [term: string, count: number]} Term
+ * @typedef {[term: string, count: number]} Term
  *
  * @typedef {object} Facts What is known of one document.
  * @property {string} path Below the corpus, with `/`.
@@ -43,7 +43,9 @@ export function analyseDocument(path, content) {
   const { text, encoding } = decode(content);
   const { fields, body } = splitFrontMatter(text);
   const prose = withoutCode(body);
-  const headings = [...prose.matchAll(/^#{1,6} +(.+)$/gm)].map(([, heading = ""]) => heading.trim());
+  const headings = [...prose.matchAll(/^#{1,6} +(.+)$/gm)].map(([, heading = ""]) =>
+    heading.trim(),
+  );
   const words = wordsIn(body);
   return {
     path,
@@ -53,7 +55,10 @@ export function analyseDocument(path, content) {
     words: words.length,
     headings: headings.length,
     links: linksIn(path, prose),
-    terms: mostFrequent(words.filter(isTerm).map((word) => [word, 1]), TERMS_OF_DOCUMENT),
+    terms: mostFrequent(
+      words.filter(isTerm).map((word) => [word, 1]),
+      TERMS_OF_DOCUMENT,
+    ),
     hash: createHash("sha256").update(content).digest("hex").slice(0, 16),
   };
 }
@@ -66,7 +71,10 @@ export function analyseDocument(path, content) {
 function decode(content) {
   if (content.length === 0) return { text: "", encoding: "empty" };
   try {
-    return { text: lines(new TextDecoder("utf-8", { fatal: true }).decode(content)), encoding: "utf-8" };
+    return {
+      text: lines(new TextDecoder("utf-8", { fatal: true }).decode(content)),
+      encoding: "utf-8",
+    };
   } catch {
     return { text: lines(new TextDecoder("latin1").decode(content)), encoding: "latin-1" };
   }
@@ -108,7 +116,9 @@ const isTerm = (word) =>
  * @param {string} prose
  */
 function linksIn(path, prose) {
-  const inline = [...prose.matchAll(/(?<!!)\[[^\]]*\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  const inline = [...prose.matchAll(/(?<!!)\[[^\]]*\]\(([^)\s]+)\)/g)].map(
+    ([, target = ""]) => target,
+  );
   const bare = [...prose.matchAll(/<(https?:[^>\s]+)>/g)].map(([, target = ""]) => target);
   return [...inline, ...bare].map((target) =>
     /^\w+:/.test(target) ? target : posix.join(posix.dirname(path), target),
@@ -140,7 +150,10 @@ export function mergeTopic(topic, documents) {
   return {
     topic,
     words: sum(documents.map(({ words }) => words)),
-    terms: mostFrequent(documents.flatMap(({ terms }) => terms), TERMS_OF_TOPIC),
+    terms: mostFrequent(
+      documents.flatMap(({ terms }) => terms),
+      TERMS_OF_TOPIC,
+    ),
     documents: [...documents].sort(byPath),
   };
 }
@@ -176,7 +189,10 @@ export function writeReport(topics) {
 
 /** @param {Topic} topic */
 const topicRow = ({ topic, documents, words, terms }) =>
-  `| ${topic} | ${documents.length} | ${words} | ${terms.slice(0, 4).map(([term]) => term).join(", ")} |`;
+  `| ${topic} | ${documents.length} | ${words} | ${terms
+    .slice(0, 4)
+    .map(([term]) => term)
+    .join(", ")} |`;
 
 /** @param {readonly Facts[]} documents */
 function oddities(documents) {
@@ -192,7 +208,9 @@ function oddities(documents) {
   const strange = documents
     .filter(({ encoding }) => encoding !== "utf-8")
     .map(({ path, encoding }) =>
-      encoding === "empty" ? `- ${path} is empty` : `- ${path} is not UTF-8, and was read as ${encoding}`,
+      encoding === "empty"
+        ? `- ${path} is empty`
+        : `- ${path} is not UTF-8, and was read as ${encoding}`,
     );
   return ["## To look at", "", ...dangling, ...doubled, ...strange, ""];
 }

@@ -81,7 +81,11 @@ function nothingAcknowledgedIsLost({ nodes, acknowledged }) {
   const known = new Set(nodes.map(({ id }) => id));
   const lost = acknowledged.filter((job) => !known.has(job));
   const found = `${plural(acknowledged.length, "submission")} had been answered before the kill, and each of these jobs is in the tree`;
-  return judge("Nothing acknowledged was lost", found, lost.map((job) => `${job} is gone`));
+  return judge(
+    "Nothing acknowledged was lost",
+    found,
+    lost.map((job) => `${job} is gone`),
+  );
 }
 
 /** @param {Evidence} evidence */
@@ -110,7 +114,9 @@ function noAttemptDidItTwice({ nodes, effects }) {
   }
   const unknown = effects.filter(({ job, attempt }) => attempt > (attempts.get(job) ?? 0));
   const faults = [
-    ...[...lines].flatMap(([name, count]) => (count === 1 ? [] : [`${name} did it ${count} times`])),
+    ...[...lines].flatMap(([name, count]) =>
+      count === 1 ? [] : [`${name} did it ${count} times`],
+    ),
     ...unknown.map(({ job, attempt }) => `the journal knows no attempt ${attempt} of ${job}`),
   ];
   const found = `${plural(effects.length, "effect")} by as many attempts, all of them known to the journal`;

@@ -21,6 +21,9 @@ const STOP_WAIT_MS = 20_000;
 const ASK_WAIT_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
+/** Whatever the shell says of other daemons, this one is the demo's own. */
+const { HOLDFAST_DATA: _data, HOLDFAST_NATS: _nats, ...ENVIRONMENT } = process.env;
+
 /** Told in one sentence: what went wrong is not this program's fault. */
 export class DemoError extends Error {}
 
@@ -35,6 +38,9 @@ export class Daemon {
   /** @type {number | null} */ #pid = null;
   /** @type {number | null} */ #serverPid = null;
   #starts = 0;
+  #isStopped = false;
+  /** Commands that are being waited for. @type {Set<import("node:child_process").ChildProcess>} */ #asking =
+    new Set();
 
   /** @param {{ data: string, jobs: string }} options */
   constructor(options) {
@@ -49,12 +55,18 @@ export class Daemon {
 
   /** @returns {Promise<Up>} */
   async start() {
+    // The story may still be running when the demo has been told to stop.
+    if (this.#isStopped) throw new DemoError("The demo has been stopped.");
     this.#starts += 1;
     const said = join(this.data, `up-${this.#starts}.json`);
     const [out, log] = [openSync(said, "a"), openSync(this.logFile, "a")];
     const args = [HOLDFAST, "up", "--jobs", this.jobs, "--data", this.data, "--json"];
     // A process group of its own: Ctrl-C is for the demo, which then ends the daemon in order.
-    const child = spawn(process.execPath, args, { stdio: ["ignore", out, log], detached: true });
+    const child = spawn(process.execPath, args, {
+      stdio: ["ignore", out, log],
+      detached: true,
+      env: ENVIRONMENT,
+    });
     closeSync(out);
     closeSync(log);
     child.unref();
@@ -77,15 +89,18 @@ export class Daemon {
   /** kill -9, and nothing else: its server lives on. Resolves with the time at which it was gone. */
   async kill() {
     const pid = this.#pid;
-    if (pid === null || !isAlive(pid, HOLDFAST)) throw this.#failure("was gone before it was killed");
+    if (pid === null || !isAlive(pid, HOLDFAST))
+      throw this.#failure("was gone before it was killed");
     process.kill(pid, "SIGKILL");
     await untilGone(pid, HOLDFAST, KILL_WAIT_MS);
     this.#pid = null;
     return Date.now();
   }
 
-  /** Stops the daemon in order, else by force; then its server, if it was left behind. */
+  /** For good: the daemon in order, else by force; then its server, if it was left behind. */
   async stop() {
+    this.#isStopped = true;
+    for (const child of this.#asking) child.kill("SIGKILL");
     const [pid, server] = [this.#pid, this.#serverPid];
     [this.#pid, this.#serverPid] = [null, null];
     if (pid !== null) await endProcess(pid, HOLDFAST);
@@ -100,7 +115,11 @@ export class Daemon {
    */
   async ask(words, { waitMs = ASK_WAIT_MS } = {}) {
     const args = [HOLDFAST, ...words, "--data", this.data, "--json"];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: ENVIRONMENT,
+    });
+    this.#asking.add(child);
     const timer = setTimeout(() => child.kill("SIGKILL"), waitMs);
     const texts = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text) => (texts[0] += text));
@@ -108,11 +127,16 @@ export class Daemon {
     const code = await new Promise((resolve, reject) => {
       child.once("error", reject);
       child.once("close", resolve);
-    }).finally(() => clearTimeout(timer));
+    }).finally(() => {
+      clearTimeout(timer);
+      this.#asking.delete(child);
+    });
     const answer = parseLine(texts[0] ?? "");
     if (answer?.ok === true && code === 0) return answer;
     const why = answer?.reason ?? answer?.outcome?.error?.message ?? texts[1];
-    throw this.#failure(`did not do \`holdfast ${words[0]}\` within ${waitMs} ms (${code}): ${why}`);
+    const asked = `\`holdfast ${words[0]} ${words[1]}\``;
+    if (code === null) throw this.#failure(`did not answer ${asked} within ${waitMs} ms`);
+    throw this.#failure(`did not do what ${asked} asks (exit code ${code}): ${why}`);
   }
 
   /** @param {string} what */

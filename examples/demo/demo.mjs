@@ -19,8 +19,9 @@ import { Story } from "./story.mjs";
 import { plural, Teller } from "./telling.mjs";
 
 /** The whole demo but its set-up and the stopping of its processes. */
-const DEMO_WAIT_MS = 110_000;
+const DEMO_WAIT_MS = 95_000;
 
+const USAGE_CODE = 64;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 const USAGE = `usage: npm run demo [-- OPTION...]
@@ -31,18 +32,23 @@ const USAGE = `usage: npm run demo [-- OPTION...]
   --help       show this
 `;
 
-/** @param {readonly string[]} words */
+/** Null: they could not be understood, and that has been told. @param {readonly string[]} words */
 function optionsOf(words) {
-  const { values } = parseArgs({
-    args: [...words],
-    options: {
-      keep: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      jobs: { type: "string", default: fileURLToPath(new URL("jobs.mjs", import.meta.url)) },
-      help: { type: "boolean", default: false },
-    },
-  });
-  return values;
+  try {
+    const { values } = parseArgs({
+      args: [...words],
+      options: {
+        keep: { type: "boolean", default: false },
+        json: { type: "boolean", default: false },
+        jobs: { type: "string", default: fileURLToPath(new URL("jobs.mjs", import.meta.url)) },
+        help: { type: "boolean", default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    return null;
+  }
 }
 
 /**
@@ -114,6 +120,7 @@ function tellHowToLook(teller, story) {
 /** @param {readonly string[]} words @returns {Promise<number>} The exit code. */
 async function main(words) {
   const options = optionsOf(words);
+  if (options === null) return USAGE_CODE;
   if (options.help) {
     process.stdout.write(USAGE);
     return 0;
@@ -122,32 +129,41 @@ async function main(words) {
     process.stderr.write("Holdfast is not built yet. Run it with: npm run demo\n");
     return 1;
   }
-  const teller = new Teller({ isQuiet: options.json });
+  const isQuiet = options.json;
   const folder = mkdtempSync(join(tmpdir(), "holdfast-demo-"));
-  const story = new Story({ folder, jobs: resolve(options.jobs), teller });
+  const story = new Story({ folder, jobs: resolve(options.jobs), teller: new Teller({ isQuiet }) });
   const end = await endOf(story);
+  // A story that was cut short goes on until it finds its daemon gone; nobody wants to read that.
+  story.teller.hush();
+  return finish(story, end, { folder, isQuiet, isKept: options.keep && end.kind !== "signal" });
+}
+
+/**
+ * @param {Story} story
+ * @param {End} end
+ * @param {{ folder: string, isQuiet: boolean, isKept: boolean }} options
+ */
+async function finish(story, end, { folder, isQuiet, isKept }) {
+  const teller = new Teller({ isQuiet });
   const code = exitCodeOf(end);
   teller.lines([""]);
   teller.say(sentenceOf(end));
-  const isKept = options.keep && end.kind !== "signal";
   if (isKept) tellHowToLook(teller, story);
   else await story.daemon.stop();
   // What is needed to find out why is not thrown away.
-  if (code === 0 && !isKept) rmSync(folder, { recursive: true, force: true });
-  else if (end.kind !== "signal") teller.say(`Journal, report and effect file: ${folder}`);
-  teller.document({
-    ok: code === 0,
-    sentence: sentenceOf(end),
-    checks: end.kind === "checked" ? end.checks : [],
-    folder: code === 0 && !isKept ? null : folder,
-  });
+  const isRemoved = !isKept && (code === 0 || end.kind === "signal");
+  if (isRemoved) rmSync(folder, { recursive: true, force: true });
+  else if (!isKept) teller.say(`Journal, logs, report and effect file are still there: ${folder}`);
+  if (isQuiet) {
+    const document = {
+      ok: code === 0,
+      sentence: sentenceOf(end),
+      checks: end.kind === "checked" ? end.checks : [],
+      folder: isRemoved ? null : folder,
+    };
+    process.stdout.write(`${JSON.stringify(document)}\n`);
+  }
   return code;
 }
 
-try {
-  process.exit(await main(process.argv.slice(2)));
-} catch (error) {
-  // Of the options, as a rule; what the story throws has become its end.
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
-  process.exit(64);
-}
+process.exit(await main(process.argv.slice(2)));

@@ -58,7 +58,14 @@ export function recordBegin(folder, { id, attempt, metadata }, name) {
  * @param {{ job: string, name: string }} submitted
  */
 export function recordAcknowledged(folder, { attempt }, { job, name }) {
-  append(folder, CALLS, { kind: "acknowledged", job, name, ordinal: null, attempt, at: Date.now() });
+  append(folder, CALLS, {
+    kind: "acknowledged",
+    job,
+    name,
+    ordinal: null,
+    attempt,
+    at: Date.now(),
+  });
 }
 
 /**

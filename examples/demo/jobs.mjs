@@ -24,6 +24,7 @@ import { recordAcknowledged, recordBegin, recordEffect } from "./effects.mjs";
 /** Reading is made slow on purpose, so that there is a middle to be killed in. */
 const READING_MS = { base: 600, aByte: 2, max: 4_000 };
 const TOPICS_AT_ONCE = 3;
+const NOTICES = { begun: "the index is being made", ready: "the index is ready" };
 
 /** Where the documents are, and where the report and the effect file go. */
 const Folders = z.object({ corpus: z.string(), out: z.string() });
@@ -147,10 +148,10 @@ export const corpusIndex = defineDoer({
     const paths = await context.step("listing", () => listDocuments(corpus));
     const begun = await context.submitInStep(
       noticePost,
-      { corpus, out, text: "The index is being made." },
+      { corpus, out, text: NOTICES.begun },
       { key: "notice: begun" },
     );
-    recordAcknowledged(out, context, { job: begun.id, name: "begun" });
+    recordAcknowledged(out, context, { job: begun.id, name: NOTICES.begun });
     await begun.result();
     const topics = await indexTopics(context, { corpus, out, paths });
     const report = await context.submitInStep(
@@ -161,10 +162,10 @@ export const corpusIndex = defineDoer({
     recordAcknowledged(out, context, { job: report.id, name: "report" });
     const ready = await context.submitInStep(
       noticePost,
-      { corpus, out, text: "The index is ready." },
+      { corpus, out, text: NOTICES.ready },
       { key: "notice: ready", after: [report] },
     );
-    recordAcknowledged(out, context, { job: ready.id, name: "ready" });
+    recordAcknowledged(out, context, { job: ready.id, name: NOTICES.ready });
     await ready.result();
     return report.result();
   },

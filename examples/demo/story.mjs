@@ -114,7 +114,9 @@ export class Story {
     teller.say(`${decision}, and right after that answer:`);
     teller.command(`kill -9 ${this.pid}`);
     const calls = readCalls(this.out);
-    const acknowledged = calls.filter(({ kind }) => kind === "acknowledged").map((call) => call.job);
+    const acknowledged = calls
+      .filter(({ kind }) => kind === "acknowledged")
+      .map((call) => call.job);
     teller.say(
       "The daemon is dead. It had no time to write anything down, to tell anybody, or to finish what it was doing. Its nats-server lives: it was started into a process group of its own.",
     );
@@ -200,9 +202,10 @@ export class Story {
       "PATH names the ordinals on the way down. TRIES: the attempts of a job; a job with two was running when its daemon was killed. Times count from the start, over both daemons.",
     );
     teller.lines(["", ...trajectoryLines(trajectory.entries, nameOf)]);
+    /** @type {import("./telling.mjs").Node[]} */
     const nodes = [...tree.nodes, ...late.nodes];
     const records = await this.recordsOf(nodes.filter(({ attempts }) => attempts > 1));
-    this.tellWhatRanAgain(records, nameOf);
+    this.tellWhatRanAgain(nodes, records, nameOf);
     const report = readFileSync(join(out, "report.md"), "utf8");
     teller.heading("9  The report");
     teller.command(`head -${REPORT_LINES_SHOWN} ${join(out, "report.md")}`);
@@ -236,38 +239,30 @@ export class Story {
     return records;
   }
 
-  /** @param {ReadonlyMap<string, any>} records @param {(id: string) => string} nameOf */
-  tellWhatRanAgain(records, nameOf) {
+  /**
+   * @param {readonly import("./telling.mjs").Node[]} nodes
+   * @param {ReadonlyMap<string, any>} records
+   * @param {NameOf} nameOf
+   */
+  tellWhatRanAgain(nodes, records, nameOf) {
     const { teller } = this;
+    const again = nodes.filter(({ id }) => records.has(id));
     teller.heading("8  What ran again, and why");
-    const [example] = records.keys();
-    if (example !== undefined) teller.command(`holdfast status ${example}`);
-    teller.say(
-      `${plural(records.size, "job")} ran a second time. The journal has the reason of each:`,
-    );
-    /** @type {Map<string, { type: string, names: string[] }>} */
-    const byReason = new Map();
-    for (const [id, { identity, previousAttempts }] of records) {
-      const reason = previousAttempts.list[0]?.reason ?? "no reason is recorded";
-      const group = byReason.get(reason) ?? { type: identity.type, names: [] };
-      byReason.set(reason, { ...group, names: [...group.names, nameOf(id)] });
-    }
-    for (const [reason, { type, names }] of byReason) {
-      teller.lines([""]);
-      teller.say(`${names.length} × ${type}: "${reason}"`);
+    const example = again.find(({ type }) => type === "document.analyse");
+    if (example !== undefined) teller.command(`holdfast status ${example.id}`);
+    teller.say(`${plural(again.length, "job")} ran a second time. The journal says of each why:`);
+    for (const { type, reason, ids } of byReason(again, records)) {
+      const names = ids.map(nameOf);
       const more = names.length > NAMES_SHOWN ? `, and ${names.length - NAMES_SHOWN} more` : "";
+      teller.lines([""]);
+      teller.say(`${ids.length} × ${type}: "${reason}"`);
       teller.say(`(${names.slice(0, NAMES_SHOWN).join(", ")}${more})`);
     }
-    const effects = readEffects(this.out);
-    const twice = [...records.keys()].filter(
-      (id) => effects.filter(({ job }) => job === id).length > 1,
-    );
     teller.lines([""]);
     teller.say(
-      twice.length === 0
-        ? "None of them had got as far as its effect when it was killed."
-        : `${plural(twice.length, "of them")} had done its work and was killed before the journal had its end. Nobody can know that afterwards, and so it was done twice: this is why a job says whether it is safe to retry.`,
+      "The doers among them ran again from their first line, and found what they had asked for before: the results of what had ended, and the rest where it stood. Nobody else ran again.",
     );
+    teller.say(sentenceOnTwice(again, readEffects(this.out)));
   }
 
   /** @param {import("./checks.mjs").Evidence} evidence */
@@ -280,6 +275,33 @@ export class Story {
     for (const check of checks) teller.check(check);
     return checks;
   }
+}
+
+/**
+ * Jobs of one type that ran again for one reason, in the order of the tree.
+ * @param {readonly import("./telling.mjs").Node[]} nodes
+ * @param {ReadonlyMap<string, any>} records
+ */
+function byReason(nodes, records) {
+  /** @type {Map<string, { type: string, reason: string, ids: string[] }>} */
+  const groups = new Map();
+  for (const { id, type } of nodes) {
+    const reason = records.get(id)?.previousAttempts.list[0]?.reason ?? "no reason is recorded";
+    const name = `${type} ${reason}`;
+    const before = groups.get(name)?.ids ?? [];
+    groups.set(name, { type, reason, ids: [...before, id] });
+  }
+  return groups.values();
+}
+
+/**
+ * @param {readonly { id: string }[]} again
+ * @param {readonly import("./effects.mjs").Effect[]} effects
+ */
+function sentenceOnTwice(again, effects) {
+  const twice = again.filter(({ id }) => effects.filter(({ job }) => job === id).length > 1);
+  if (twice.length === 0) return "None had got as far as its effect when it was killed.";
+  return `${twice.length} of them had had their effect, and were killed before their end was in the journal. Nobody can tell that from outside, so it was done again: this is why a job has to say whether that is safe.`;
 }
 
 /** @type {Readonly<Record<string, string>>} */

@@ -22,11 +22,14 @@ export const paint = (style, text) => (isColoured ? styleText(style, text) : tex
  * @param {string} text
  * @param {number} width
  */
-export function wrap(text, width) {
+export const wrap = (text, width) => fill(text.split(/\s+/), width);
+
+/** @param {readonly string[]} words @param {number} width */
+function fill(words, width) {
   /** @type {string[]} */
   const lines = [];
   let line = "";
-  for (const word of text.split(/\s+/)) {
+  for (const word of words) {
     if (line !== "" && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
@@ -38,9 +41,14 @@ export function wrap(text, width) {
 export class Teller {
   #isQuiet;
 
-  /** @param {{ isQuiet: boolean }} options Quiet: nothing is printed but `document`. */
+  /** @param {{ isQuiet: boolean }} options */
   constructor({ isQuiet }) {
     this.#isQuiet = isQuiet;
+  }
+
+  /** Nothing more is printed by this one. */
+  hush() {
+    this.#isQuiet = true;
   }
 
   /** @param {string} text */
@@ -53,9 +61,15 @@ export class Teller {
     for (const line of wrap(text, COLUMNS - INDENT.length)) this.#print(INDENT + line);
   }
 
-  /** What one would type. @param {string} text */
+  /** What one would type; a long one goes on in the next line, as a shell takes it. @param {string} text */
   command(text) {
-    this.#print(INDENT + paint("cyan", `$ ${text}`));
+    // An option and its value stay together.
+    const lines = fill(text.split(/ (?=--)/), COLUMNS - INDENT.length - 6);
+    for (const [index, line] of lines.entries()) {
+      const isLast = index === lines.length - 1;
+      const shown = `${index === 0 ? "$ " : "    "}${line}${isLast ? "" : " \\"}`;
+      this.#print(INDENT + paint("cyan", shown));
+    }
   }
 
   /** As they are. @param {readonly string[]} texts */
@@ -68,11 +82,6 @@ export class Teller {
     const mark = isOk ? paint("green", "ok    ") : paint("red", "FAILED");
     const [first = "", ...rest] = wrap(`${claim}: ${found}`, COLUMNS - INDENT.length - 8);
     this.lines([`${mark}  ${first}`, ...rest.map((line) => `        ${line}`)]);
-  }
-
-  /** The one object of `--json`. @param {object} value */
-  document(value) {
-    if (this.#isQuiet) process.stdout.write(`${JSON.stringify(value)}\n`);
   }
 
   /** @param {string} text */
@@ -169,11 +178,13 @@ const areAlike = (one, other) =>
   one[0]?.type === other[0]?.type &&
   one[0]?.ordinal === other[0]?.ordinal;
 
-const TREE_WIDTH = 54;
+const TREE_WIDTH = 53;
 
 /** @param {string} branch @param {Node} node @param {NameOf} nameOf */
 function jobLine(branch, { id, type, ordinal, state, attempts }, nameOf) {
-  const left = `${branch}${ordinal === null ? "" : `${ordinal} `}${type}  ${nameOf(id)}`;
+  // The folder of a document is its parent's name, and needs not be said again.
+  const name = nameOf(id).split("/").at(-1);
+  const left = `${branch}${ordinal === null ? "" : `${ordinal} `}${type}  ${name}`;
   const right = state.toLowerCase().padEnd(11);
   const again = attempts > 1 ? `attempt ${attempts}` : "";
   return `${left.padEnd(TREE_WIDTH)} ${right}${again}`.trimEnd();
@@ -196,7 +207,10 @@ function moreLine(branch, nodes) {
 export function trajectoryLines(entries, nameOf) {
   const begunAt = entries[0]?.startedAt ?? 0;
   const head = row("PATH", "JOB", "TRIES", "BEGAN", "ENDED");
-  return [paint("dim", head), ...parallels(entries).map((some) => trajectoryLine(some, begunAt, nameOf))];
+  return [
+    paint("dim", head),
+    ...parallels(entries).map((some) => trajectoryLine(some, begunAt, nameOf)),
+  ];
 }
 
 /** @param {readonly Entry[]} entries @returns {Entry[][]} */

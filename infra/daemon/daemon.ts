@@ -11,7 +11,7 @@
  * D3. A stop detaches: what is queued or waiting comes back at the next start; code that runs gets `detachWaitMs` to end, and
  *     what still runs then is interrupted, as its class says (CAN-7).
  * D4. A daemon ends by itself when it is fenced, when the journal is over, or when its server is gone for good. It never goes
- *     on without one of its parts.
+ *     on without one of its parts. Fenced, it leaves its server running: the new owner works on it.
  */
 import { hostname } from "node:os";
 import { type HoldfastError, IllegalStateError, SystemError } from "../../actors/errors.ts";
@@ -190,7 +190,8 @@ class RunningDaemon implements Daemon {
     this.#teardown.add({
       what: "the server",
       waitMs: SERVER_STOP_WAIT_MS,
-      close: () => server.stop(),
+      // Who fenced us works on this very server.
+      close: () => (this.#failure?.code === "fenced" ? server.leave() : server.stop()),
     });
     this.#keepSecret(Object.values(server.current.credentials).map(({ password }) => password));
     for (const notice of server.current.notices) logger.warn(notice);

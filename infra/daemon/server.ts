@@ -24,6 +24,8 @@ const RELAUNCH_PAUSE_MS = 1_000;
 export interface ExternalServer {
   /** `nats://host:port` or `tls://host:port`, with name and password in it where the server wants them. */
   readonly url: string;
+  /** First token of reply subjects, where the user may subscribe to no other. Default: `_INBOX`. */
+  readonly inboxPrefix?: string;
 }
 
 export interface ServerOptions {
@@ -73,10 +75,15 @@ export class DaemonServer {
 
   /** Ends an embedded server when nobody else uses it. Idempotent; bounded by the launcher's own times. */
   async stop(): Promise<void> {
+    await this.leave();
+    await this.#server.stop();
+  }
+
+  /** Stops looking after it, and lets it run: the next daemon of this folder adopts it. */
+  async leave(): Promise<void> {
     this.#isStopping = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#relaunch;
-    await this.#server.stop();
   }
 
   #watch(): void {
@@ -113,7 +120,7 @@ export class DaemonServer {
 const acquire = ({ dataDir, durability, nats, onProgress }: ServerOptions): Promise<NatsServer> =>
   nats === undefined
     ? launchNatsServer({ dataDir, durability, onProgress })
-    : connectExternal({ url: nats.url, durability });
+    : connectExternal({ ...nats, durability });
 
 const textOf = (error: unknown): string => (isHoldfastError(error) ? error.message : String(error));
 

@@ -17,11 +17,14 @@ import type {
 import { invariant, unreachable } from "../../machines/invariant.ts";
 import { encodeHeaders } from "../jetstream/headers.ts";
 import type { SimulatedClock } from "./clock.ts";
+import { DELIVER } from "./fates.ts";
 import type { SimulatedStore, StoreClient, UnderWay } from "./store.ts";
 
 interface Sent {
   readonly message: OutgoingMessage;
   readonly index: number;
+  /** Its delay is over: it is delivered now. */
+  readonly isDelayed: boolean;
 }
 
 export class SimulatedAppender implements LogAppender, StoreClient {
@@ -30,6 +33,8 @@ export class SimulatedAppender implements LogAppender, StoreClient {
   readonly #events: AppenderEvents;
   readonly #underWay: Sent[] = [];
   #arrivesAtMs = 0;
+  /** Nothing arrives before this instant. */
+  #heldUntilMs = 0;
   #answersAtMs = 0;
   /** The client's side is over. */
   #isOver = false;
@@ -53,7 +58,8 @@ export class SimulatedAppender implements LogAppender, StoreClient {
     });
     encodeHeaders(message); // Throws on what no header can hold.
     if (this.#isOver || this.#clock.isDead) return;
-    this.#underWay.push({ message: { ...message, body: message.body.slice() }, index });
+    const sent = { ...message, body: message.body.slice() };
+    this.#underWay.push({ message: sent, index, isDelayed: false });
     const { time } = this.#store.machine;
     this.#arrivesAtMs = Math.max(this.#arrivesAtMs, time.nowMs + this.#store.latencyMs());
     time.in(this.#arrivesAtMs - time.nowMs, () => this.#arriveNext());
@@ -68,6 +74,7 @@ export class SimulatedAppender implements LogAppender, StoreClient {
 
   broken(reason: string, underWay: UnderWay): void {
     if (this.#isBroken) return;
+    this.#heldUntilMs = 0;
     while (underWay === "arrives" && this.#underWay.length > 0) this.#arriveNext();
     this.#isBroken = true;
     this.#underWay.length = 0;
@@ -82,6 +89,11 @@ export class SimulatedAppender implements LogAppender, StoreClient {
   }
 
   #arriveNext(): void {
+    const { time } = this.#store.machine;
+    if (time.nowMs < this.#heldUntilMs) {
+      time.in(this.#heldUntilMs - time.nowMs, () => this.#arriveNext());
+      return;
+    }
     const sent = this.#underWay.shift();
     if (sent === undefined || this.#isBroken) return;
     this.#meet(sent);
@@ -90,9 +102,12 @@ export class SimulatedAppender implements LogAppender, StoreClient {
   }
 
   /** Lets its fate befall one message. */
-  #meet({ message, index }: Sent): void {
-    const fate = this.#store.fateOf(message);
+  #meet(sent: Sent): void {
+    const { message, index, isDelayed } = sent;
+    const fate = isDelayed ? DELIVER : this.#store.fateOf(message);
     switch (fate.kind) {
+      case "delay":
+        return this.#delay(sent, fate.ms);
       case "deliver":
         return this.#answer(index, this.#store.arrive(message));
       case "lose":
@@ -132,6 +147,13 @@ export class SimulatedAppender implements LogAppender, StoreClient {
       default:
         return unreachable(fate);
     }
+  }
+
+  #delay(sent: Sent, forMs: number): void {
+    const { time } = this.#store.machine;
+    this.#underWay.unshift({ ...sent, isDelayed: true });
+    this.#heldUntilMs = time.nowMs + forMs;
+    time.in(forMs, () => this.#arriveNext());
   }
 
   #answer(index: number, answer: PublishAnswer | null): void {

@@ -12,6 +12,8 @@ export type Fate =
   | { readonly kind: "deliver" }
   /** Never arrives. */
   | { readonly kind: "lose" }
+  /** Arrives later by this much, and with it everything behind it on the connection, even when that is closed meanwhile. */
+  | { readonly kind: "delay"; readonly ms: number }
   /** Judged and perhaps stored, never answered. */
   | { readonly kind: "loseAnswer" }
   /** Answered later by this much, and with it everything behind it on the connection. */
@@ -41,6 +43,7 @@ export type FaultRates = Readonly<Record<Exclude<Fate["kind"], "deliver">, numbe
 
 export const NO_FAULTS: FaultRates = {
   lose: 0,
+  delay: 0,
   loseAnswer: 0,
   delayAnswer: 0,
   answerTwice: 0,
@@ -66,6 +69,7 @@ export function drawnFates(
     if (!random.chance(faults)) return DELIVER;
     const kind = random.weighted(rates);
     switch (kind) {
+      case "delay":
       case "delayAnswer":
         return { kind, ms: random.integer(1, DELAY_MS_MAX) };
       case "refuse":

@@ -152,7 +152,8 @@ class Follower implements StoreClient {
   }
 
   #lookSoon(): void {
-    this.#clock.deliverIn(this.#store.latencyMs(), () => this.#look());
+    const { followLagMs } = this.#store;
+    this.#clock.deliverIn(this.#store.latencyMs() + followLagMs, () => this.#look());
   }
 
   #look(): void {

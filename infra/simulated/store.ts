@@ -58,6 +58,8 @@ export class SimulatedStore {
   isSilent = false;
   /** Nothing else is answered either (servers before 2.10 without space). */
   isDeaf = false;
+  /** Followers see what is stored later by this much, ms. */
+  followLagMs = 0;
   readonly #random: Random | null;
   readonly #bytesMax: number | null;
   readonly #clients = new Set<StoreClient>();

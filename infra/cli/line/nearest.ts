@@ -7,7 +7,8 @@
 /** Null: none is near enough to be what was meant. */
 export function nearestTo(word: string, candidates: readonly string[]): string | null {
   let nearest: string | null = null;
-  let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+  // Fewer slips than letters: else every word would be near to a short one.
+  let least = Math.min(word.length, Math.max(2, Math.floor(word.length / 3)) + 1);
   for (const candidate of candidates) {
     const distance = distanceBetween(word, candidate);
     if (distance >= least) continue;

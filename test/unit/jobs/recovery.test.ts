@@ -11,6 +11,7 @@ import { DEPENDENTS_PER_TURN } from "../../../actors/turn/routes.ts";
 import { JsonSchema } from "../../../machines/json.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import {
+  codeOf,
   copyLog,
   failureOf,
   flush,
@@ -359,10 +360,11 @@ describe("before the acknowledgement", () => {
   it("[ES-4] what was stored and never acknowledged is decided by the log: the job is there once", async () => {
     const { shop, test } = await start();
     test.answers.hold();
-    void test.runtime.submit(shop.safe, { label: "a" });
+    const answer = test.runtime.submit(shop.safe, { label: "a" }).then(standingOf, codeOf);
     await flush();
     test.answers.drop();
     await test.restart();
+    expect(await answer).toBe("fenced");
     // Its start was stored, so nobody can know that it did not run: it counts as an attempt.
     const submitted = test.transitions().filter(({ event }) => event.type === "job.submitted");
     expect(submitted).toHaveLength(1);

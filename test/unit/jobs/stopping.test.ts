@@ -207,19 +207,6 @@ describe("another owner", () => {
     expect(test.faults()).toEqual([]);
   });
 
-  it("[ES-3] that was stored and not acknowledged when the other one came is there for that one", async () => {
-    const { shop, test } = await start();
-    test.answers.hold();
-    const mine = test.runtime.submit(shop.safe, { label: "mine" }).then(standingOf, codeOf);
-    await flush();
-    test.answers.drop();
-    await test.restart();
-    // Nobody here can know whether it was stored, so nobody says that it was refused.
-    expect(await mine).toBe("fenced");
-    expect(shop.runs("mine")).toBe(1);
-    expect(test.runtime.health().liveJobs).toBe(1);
-  });
-
   it("[ES-3] tells running code to stop; what it returns, asks or submits changes nothing any more", async () => {
     const { shop, test } = await start();
     const codes: string[] = [];

@@ -15,7 +15,7 @@ import { SimulatedLog } from "../../../../infra/simulated/log.ts";
 import { Random } from "../../../../infra/simulated/random.ts";
 import { SimulatedStore } from "../../../../infra/simulated/store.ts";
 import { invariant } from "../../../../machines/invariant.ts";
-import { FENCE_SUBJECT, markedGroup, markOf } from "./records.ts";
+import { FENCE_SUBJECT, type GroupOptions, markedGroup, markOf } from "./records.ts";
 
 export type Decorate = (log: Log) => Log;
 
@@ -141,11 +141,7 @@ export class Owner {
   }
 
   /** Stages a group of records in these scopes; its name is written down when it is acknowledged. */
-  stage(
-    group: string,
-    scopes: readonly string[] = ["task.w.j"],
-    options: { readonly t?: number; readonly padding?: number } = {},
-  ): void {
+  stage(group: string, scopes: readonly string[] = ["task.w.j"], options: GroupOptions = {}): void {
     this.journal.append(markedGroup(group, scopes, options), () => this.#noted(group));
   }
 

@@ -25,22 +25,41 @@ export interface Mark {
   readonly t: number;
 }
 
-interface MarkOptions extends Mark {
+/** Where and when its owner took the partition. */
+export interface Boot {
+  readonly id: string;
+  readonly uptimeMs: number;
+}
+
+export interface GroupOptions {
+  /** Default 0. */
+  readonly t?: number;
+  /** Default: `t`. */
   readonly at?: number;
+  readonly boot?: Boot;
   /** Adds so many bytes to the body. */
   readonly padding?: number;
 }
 
-export function markedBody({ group, part, parts, t, at = t, padding = 0 }: MarkOptions) {
-  const event = { type: "test.noted", group, part, parts, padding: "x".repeat(padding) };
+export function markedBody(options: Omit<Mark, "t"> & GroupOptions): Uint8Array {
+  const { group, part, parts, t = 0, at = t, boot, padding = 0 } = options;
+  const event = { type: "test.noted", group, part, parts, boot, padding: "x".repeat(padding) };
   const transitions = [{ actor: `job:${group}`, sequence: part, event, from: "a", to: "b" }];
   return encodeBody({ v: 1, at, t, cause: "test", correlation: "workflow", transitions });
 }
 
 const decoder = new TextDecoder();
 
+const marks = new WeakMap<Uint8Array, Mark>();
+
 /** Reads a mark back by plain JSON; null for what is none. */
 export function markOf(body: Uint8Array): Mark | null {
+  const known = marks.get(body) ?? readMark(body);
+  if (known !== null) marks.set(body, known); // The same bodies are looked at again and again.
+  return known;
+}
+
+function readMark(body: Uint8Array): Mark | null {
   try {
     const value = JSON.parse(decoder.decode(body));
     const event = value.transitions?.[0]?.event;
@@ -56,11 +75,11 @@ export function markOf(body: Uint8Array): Mark | null {
 export const markedGroup = (
   group: string,
   scopes: readonly string[],
-  options: { readonly t?: number; readonly padding?: number } = {},
+  options: GroupOptions = {},
 ): ScopedBody[] =>
   scopes.map((scope, at) => ({
     subject: PREFIX + scope,
-    body: markedBody({ t: 0, ...options, group, part: at + 1, parts: scopes.length }),
+    body: markedBody({ ...options, group, part: at + 1, parts: scopes.length }),
   }));
 
 /** A writer id of 22 characters. */
@@ -79,7 +98,7 @@ interface RecordOptions {
 /** One message as a writer would publish it. */
 export function message(options: RecordOptions): OutgoingMessage {
   const { writer, index, part = 1, parts = 1, subject = `${PREFIX}task.w.j` } = options;
-  const body = options.body ?? markedBody({ group: `${writer}.${index}`, part, parts, t: 0 });
+  const body = options.body ?? markedBody({ group: `${writer}.${index}`, part, parts });
   const frame: Frame = {
     writer,
     index,

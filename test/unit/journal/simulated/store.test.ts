@@ -135,6 +135,18 @@ describe("a fate", () => {
     expect(rig.told).toEqual(["1: 1", "2: 2", "3: 3"]);
   });
 
+  it("delay holds up everything behind it, and lets it arrive also when the connection was closed meanwhile", async () => {
+    const rig = await Rig.start();
+    rig.store.fateOf = scriptedFates([{ kind: "deliver" }, { kind: "delay", ms: 500 }]);
+    rig.publishChain(3);
+    await rig.machine.time.advance(400);
+    expect([rig.stored, rig.told]).toEqual([["w.1"], ["1: 1"]]);
+    await rig.close();
+    await rig.machine.time.advance(101);
+    expect([rig.stored, rig.told]).toEqual([["w.1", "w.2", "w.3"], ["1: 1"]]);
+    expect(rig.store.clientCount).toBe(0);
+  });
+
   it("is drawn as often as its rate says, the same from the same seed", async () => {
     const fates = (seed: number) => {
       const rates = { ...NO_FAULTS, lose: 0.1, refuse: 0.2 };
@@ -265,6 +277,20 @@ describe("a connection", () => {
 });
 
 describe("a follower", () => {
+  it("sees what is stored as late as the store says", async () => {
+    const rig = await Rig.start();
+    rig.store.followLagMs = 1_000;
+    const seen: string[] = [];
+    const following = rig.log.follow(`${PREFIX}task.>`, ({ id }) => seen.push(id));
+    await rig.machine.time.advance(10);
+    await following;
+    rig.store.storeForeign(junk("a"));
+    await rig.machine.time.advance(999);
+    expect(seen).toEqual([]);
+    await rig.machine.time.advance(2);
+    expect(seen).toEqual(["a"]);
+  });
+
   it("sees each message once, in order, over restarts and a power cut (G3)", async () => {
     const rig = await Rig.start();
     const seen: string[] = [];

@@ -1,0 +1,134 @@
+/**
+ * Faults planted between the journal and its log: each takes away one rule, and the simulation must notice.
+ *
+ * Owns: decorators of a Log. Nothing in the product knows of them.
+ */
+import { type Frame, formatFrame, parseFrame } from "../../../actors/journal/frame.ts";
+import type { OutgoingMessage, PublishAnswer, StoredMessage } from "../../../actors/journal/log.ts";
+import type { Decorate } from "../../unit/journal/rig/owner.ts";
+import { FENCE_SUBJECT } from "../../unit/journal/rig/records.ts";
+
+interface Between {
+  /** What is sent instead of a message. */
+  readonly sending?: (message: OutgoingMessage) => OutgoingMessage;
+  /** What is told instead of an answer to that message. */
+  readonly telling?: (answer: PublishAnswer, message: OutgoingMessage) => PublishAnswer;
+  /** Whether every record is told to be stored as soon as it is sent. */
+  readonly isEager?: boolean;
+  /** What is read instead of a message, by a read that starts at `from`; null: it is not seen. */
+  readonly reading?: (message: StoredMessage, from: number) => StoredMessage | null;
+}
+
+const same = <Value>(value: Value): Value => value;
+
+/** A log with something between it and its user, made anew for each life. */
+const between =
+  (plant: () => Between): Decorate =>
+  (log) => {
+    const { sending = same, telling = same, reading = same, isEager = false } = plant();
+    return {
+      openAppender: async (events) => {
+        const sent = new Map<number, OutgoingMessage>();
+        const appender = await log.openAppender({
+          onDisconnect: events.onDisconnect,
+          onAnswer: (index, answer) => {
+            const message = sent.get(index);
+            events.onAnswer(index, message === undefined ? answer : telling(answer, message));
+          },
+        });
+        const publish = (message: OutgoingMessage, index: number): void => {
+          sent.set(index, message);
+          appender.publish(sending(message), index);
+          if (isEager && !isFence(message))
+            queueMicrotask(() => events.onAnswer(index, storedAsExpected(message)));
+        };
+        return { publish, close: () => appender.close() };
+      },
+      read: (options, visit) =>
+        log.read(options, (message) => {
+          const changed = reading(message, options.from);
+          if (changed !== null) visit(changed);
+        }),
+      info: () => log.info(),
+      readLast: (subject) => log.readLast(subject),
+      follow: (subject, visit) => log.follow(subject, visit),
+      close: () => log.close(),
+    };
+  };
+
+const withFrame = <Message extends { readonly frame: string }>(
+  message: Message,
+  change: (frame: Frame) => Frame,
+): Message => {
+  const frame = parseFrame(message.frame);
+  return frame === null ? message : { ...message, frame: formatFrame(change(frame)) };
+};
+
+const isFence = ({ subject }: { readonly subject: string }): boolean => subject === FENCE_SUBJECT;
+const alone = (frame: Frame): Frame => ({ ...frame, part: 1, parts: 1 });
+
+/** Stored where it was expected, whatever really happened. */
+const storedAsExpected = ({ expectedLastSequence = 0 }: OutgoingMessage): PublishAnswer => ({
+  kind: "stored",
+  sequence: expectedLastSequence + 1,
+  isDuplicate: false,
+});
+
+/** Numbers records on through every fence of one life. */
+function numberingOn(): Between {
+  let offset = 0;
+  let last = 0;
+  return {
+    sending: (message) => {
+      if (isFence(message)) offset = last;
+      else last += 1;
+      return isFence(message)
+        ? message
+        : withFrame(message, (frame) => ({ ...frame, index: frame.index + offset }));
+    },
+  };
+}
+
+/** What is taken away, by name. */
+export const PLANTED: Readonly<Record<string, Decorate>> = {
+  "the chain: a record is bound to its position alone": between(() => ({
+    sending: (message) => {
+      const { expectedLastId: _, ...unchained } = message;
+      return unchained;
+    },
+  })),
+  "the condition of a resync's fence": between(() => ({
+    sending: (message) => {
+      const { expectedLastSequence: _, ...unconditional } = message;
+      return isFence(message) ? unconditional : message;
+    },
+  })),
+  "the group rule when writing: every record is a group of its own": between(() => ({
+    sending: (message) => withFrame(message, alone),
+  })),
+  "the group rule when reading: every record is a group of its own": between(() => ({
+    reading: (message) => withFrame(message, alone),
+  })),
+  "the duplicate rule: an answer of a duplicate is an acknowledgement": between(() => ({
+    telling: (answer, message) =>
+      answer.kind === "stored" && answer.isDuplicate ? storedAsExpected(message) : answer,
+  })),
+  "the refusal: it is an acknowledgement": between(() => ({
+    telling: (answer, message) =>
+      answer.kind === "refused" && !isFence(message) ? storedAsExpected(message) : answer,
+  })),
+  "the wait for the answer: a record is acknowledged when it is sent": between(() => ({
+    isEager: true,
+  })),
+  "the renumbering: after a resync the numbers go on where they were": between(numberingOn),
+  "the look at the log: a resync does not see what was stored and not answered": between(() => {
+    let from = 0;
+    return {
+      reading: (message, start) => {
+        const isFirst = from !== start;
+        from = start;
+        return isFirst || start === 1 ? message : null;
+      },
+    };
+  }),
+};
