@@ -1,9 +1,8 @@
 /**
- * The public entry of Holdfast: what a service that embeds it, or a module that defines jobs, imports.
+ * The public entry of Holdfast: what a service that embeds it, a module that defines jobs, or a client of a daemon imports.
  *
  * Names are listed by hand. What is for tests of one's own charts stands in `testing.ts`.
  */
-
 export {
   type ErrorCode,
   type ErrorRecord,
@@ -11,6 +10,7 @@ export {
   isHoldfastError,
   type Retry,
 } from "./actors/errors.ts";
+export type { ToolContext } from "./actors/jobs/context.ts";
 export {
   type DoerOptions,
   defineDoer,
@@ -19,5 +19,20 @@ export {
   type RetryPolicy,
   type ToolOptions,
 } from "./actors/jobs/definition.ts";
-export { JobHandle } from "./actors/jobs/handle.ts";
-export { Runtime, type RuntimeOptions } from "./actors/jobs/runtime.ts";
+export type { Dependencies, SettledDependency } from "./actors/jobs/dependencies.ts";
+export type { ChildOptions, DoerContext, WaitOptions } from "./actors/jobs/doer-context.ts";
+export type { CancelAnswer, JobHandle } from "./actors/jobs/handle.ts";
+export type { Health, Runtime } from "./actors/jobs/runtime.ts";
+export type { SubmitOptions } from "./actors/jobs/submission.ts";
+export { type ApiClient, connectClient } from "./infra/api/client.ts";
+export {
+  type EmbeddedRuntime,
+  type EmbeddingOptions,
+  openRuntime,
+} from "./infra/embedding/open-runtime.ts";
+export { currentJob } from "./infra/system/ambient.ts";
+export { defineChart } from "./machines/engine/define-chart.ts";
+export type { Json } from "./machines/json.ts";
+export { ExecutionRecord } from "./projections/execution-record/schema.ts";
+export type { JobTree, TreeNode } from "./projections/job-tree.ts";
+export type { TrajectoryEntry } from "./projections/trajectory.ts";

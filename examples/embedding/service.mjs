@@ -5,8 +5,8 @@
  *   POST /orders/ID  submits the order; the answer comes when it is in the journal, so that it cannot be lost any more
  *   GET  /orders/ID  says where it stands
  *
- * Run it: node examples/embedding/service.mjs [FOLDER]. It starts, sends itself an order, watches it to its end, and stops. With
- * a folder of its own it finds, when it is started again, everything that it had begun.
+ * Run it (node examples/embedding/service.mjs [FOLDER]): it starts, sends itself an order, waits for its end, and stops. Started
+ * again on the same folder it finds the order there, and packs nothing twice.
  */
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
@@ -59,8 +59,8 @@ const service = createServer(async (request, response) => {
   }
   // Observe.
   const jobs = (await holdfast.trajectory(id)) ?? [];
-  const told = jobs.map(({ path, type, state }) => ({ path, type, state }));
-  response.writeHead(jobs.length > 0 ? 200 : 404).end(JSON.stringify(told));
+  const told = jobs.map(({ path, type, state }) => `${path} ${type} ${state}`);
+  response.writeHead(jobs.length > 0 ? 200 : 404).end(told.join("\n"));
 });
 service.listen(0, "127.0.0.1");
 await once(service, "listening");
@@ -68,11 +68,10 @@ await once(service, "listening");
 const { port } = /** @type {import("node:net").AddressInfo} */ (service.address());
 const url = `http://127.0.0.1:${port}/orders/4711`;
 const body = JSON.stringify({ articles: ["lamp", "rope", "tide table"] });
-console.log("POST", await (await fetch(url, { method: "POST", body })).text());
-console.log("GET ", await (await fetch(url)).text());
+console.log(`POST ${url}`, await (await fetch(url, { method: "POST", body })).text());
 const job = await runtime.find("4711");
 console.log("result", await job?.result({ timeoutMs: 10_000 }));
-console.log("GET ", await (await fetch(url)).text());
+console.log(`GET ${url}\n${await (await fetch(url)).text()}`);
 
 // Stop: what still ran would come back at the next start.
 service.close();

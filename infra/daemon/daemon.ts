@@ -28,7 +28,7 @@ import { partitionNames } from "../jetstream/names.ts";
 import { type DaemonLog, openLog } from "../logging/logger.ts";
 import { errorFields, logNotice } from "../logging/notices.ts";
 import { readProcessIdentity } from "../processes/identity.ts";
-import { systemAmbient } from "../system/ambient.ts";
+import { jobAmbient } from "../system/ambient.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemIds } from "../system/ids.ts";
 import {
@@ -60,6 +60,8 @@ export interface DaemonOptions {
   readonly durability?: Durability;
   /** Paths of job modules. */
   readonly jobs: readonly string[];
+  /** Definitions that the host has already: of a service that embeds the runtime. */
+  readonly definitions?: readonly JobDefinition[];
   /** Default: an embedded server in the data folder. */
   readonly nats?: ExternalServer | undefined;
   /** Default: JSON lines on stderr, from level "info". */
@@ -95,7 +97,7 @@ export interface Daemon extends AsyncDisposable {
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   // What is wrong with these does not get better later: they are looked at before anything is taken (J1).
   partitionNames({ namespace: options.namespace ?? NAMESPACE_DEFAULT, ...PARTITION });
-  const definitions = await loadJobModules(options.jobs);
+  const definitions = [...(options.definitions ?? []), ...(await loadJobModules(options.jobs))];
   const daemon = new RunningDaemon(options, definitions);
   await daemon.start();
   return daemon;
@@ -227,7 +229,7 @@ class RunningDaemon implements Daemon {
       log,
       clock: systemClock,
       ids: systemIds(),
-      ambient: systemAmbient<ToolContext>(),
+      ambient: jobAmbient,
       definitions: this.#definitions,
       prefix: `${prefix}.`,
       owner: `${hostname()}:${process.pid}`,

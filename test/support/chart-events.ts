@@ -54,7 +54,7 @@ export const jobEvents =
     ),
     { type: "job.dependencySettled", dependency: "d1", outcome: "failed", failure: FAILURE },
     { type: "job.dependencyFailed", dependency: "d2", failure: FAILURE },
-    { type: "job.started", attempt: attempt + 1, timeoutAt: 1_000_000 },
+    { type: "job.started", attempt: attempt + 1, timeoutAt: 5_000 },
     { type: "job.started", attempt, timeoutAt: null },
     { type: "job.stepRecorded", key: "s", value: { deep: [1] } },
     { type: "job.waitDeclared", name: "w", kind: "approval", reason: "please" },
@@ -63,7 +63,7 @@ export const jobEvents =
     ...[attempt, attempt + 1].flatMap((number): readonly JobEvent[] => [
       { type: "job.completed", attempt: number, result: { answer: 42 } },
       { type: "job.failed", attempt: number, failure: FAILURE },
-      { type: "job.timeoutReached", attempt: number, graceUntil: 2_000_000 },
+      { type: "job.timeoutReached", attempt: number, graceUntil: 5_500 },
       { type: "job.graceEnded", attempt: number },
       { type: "job.interrupted", attempt: number, isSideEffectUnknown: true },
       { type: "job.interrupted", attempt: number, isSideEffectUnknown: false },
