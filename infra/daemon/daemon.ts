@@ -15,7 +15,6 @@
  */
 import { hostname } from "node:os";
 import { type HoldfastError, IllegalStateError, SystemError } from "../../actors/errors.ts";
-import type { ToolContext } from "../../actors/jobs/context.ts";
 import type { JobDefinition } from "../../actors/jobs/definition.ts";
 import { Runtime } from "../../actors/jobs/runtime.ts";
 import type { Notice } from "../../actors/jobs/world.ts";
