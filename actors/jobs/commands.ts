@@ -173,7 +173,9 @@ export class Commands {
 function assertTexts(values: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === "string") continue;
-    throw new InvalidArgumentError(`${name}: a text; found ${value === null ? "null" : typeof value}.`);
+    throw new InvalidArgumentError(
+      `${name}: a text; found ${value === null ? "null" : typeof value}.`,
+    );
   }
 }
 

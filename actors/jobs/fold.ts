@@ -8,15 +8,17 @@
  * G2. A job's events are dropped unstepped at its end: only live actors are stepped.
  * G3. A damaged record, an event that no chart here knows, or a refold that ends elsewhere than recorded sets its own job
  *     aside, is told by position, and changes nothing for anybody else (ES-6, ES-9).
+ * G4. Of a dispatcher that is set aside nothing is stepped until `dispatcher.taken`, which begins every owner's life anew.
  */
 import { JOB_FINALS } from "../../machines/job/chart.ts";
 import type { Transition } from "../journal/codec.ts";
 import type { LastMoment } from "../journal/journal-time.ts";
 import type { ReaderSink, ReadFault, ReadFence, ReadRecord } from "../journal/reader.ts";
 import { DISPATCHER_SCOPE, parseTaskScope } from "../journal/subjects.ts";
-import { type Cell, type CellStore, newTaskCells } from "../turn/cell.ts";
-import { parseActorName } from "../turn/charts.ts";
+import { type Cell, type CellStore, newTaskCells, type TaskCells } from "../turn/cell.ts";
+import { actorName } from "../turn/charts.ts";
 import type { Kinship } from "./kinship.ts";
+import { bootIn, dependenciesIn, kindredEvent } from "./unparsed-event.ts";
 
 export interface Finding {
   readonly position: number;
@@ -31,6 +33,8 @@ const FINDINGS_MAX = 1_000;
 interface Buffered {
   readonly workflow: string;
   readonly subject: string;
+  /** Of its first record. */
+  readonly position: number;
   readonly transitions: { readonly position: number; readonly transition: Transition }[];
 }
 
@@ -44,6 +48,8 @@ export class BootFold implements ReaderSink {
   #findingCount = 0;
   #transitionCount = 0;
   #last: LastMoment | null = null;
+  /** G4. */
+  #isDispatcherAside = false;
 
   constructor(cells: CellStore, kinship: Kinship, prefix: string) {
     this.#cells = cells;
@@ -54,6 +60,11 @@ export class BootFold implements ReaderSink {
   /** Jobs that cannot be driven, by id, with what was found. */
   get setAside(): ReadonlyMap<string, Finding> {
     return this.#setAside;
+  }
+
+  /** Whether the dispatcher's moves are passed over (G4); the next owner's first word ends it. */
+  get isDispatcherAside(): boolean {
+    return this.#isDispatcherAside;
   }
 
   get findings(): readonly Finding[] {
@@ -84,7 +95,9 @@ export class BootFold implements ReaderSink {
   fault({ kind, position, subject, reason }: ReadFault): void {
     this.#find({ position, subject, kind, reason });
     if (kind !== "damaged") return;
-    const task = parseTaskScope(subject.slice(this.#prefix.length));
+    const scope = subject.slice(this.#prefix.length);
+    if (scope === DISPATCHER_SCOPE) this.#isDispatcherAside = true;
+    const task = parseTaskScope(scope);
     if (task !== null) this.#putAside(task.job, { position, subject, kind, reason });
   }
 
@@ -94,12 +107,11 @@ export class BootFold implements ReaderSink {
     this.#jobs.clear();
   }
 
+  /** The first owner's word may be damaged: journal time goes on all the same, by the wall clock (J1, J2). */
   #touch({ at, t, transitions }: ReadRecord["body"]): void {
-    const taken = transitions.find(({ event }) => event.type === "dispatcher.taken")?.event;
-    const boot = (taken as { boot?: { id: string; uptimeMs: number } } | undefined)?.boot; // Parsed by nobody: read with care.
-    if (boot !== undefined)
-      this.#last = { at, t, takenT: t, bootId: boot.id, uptimeMs: boot.uptimeMs };
-    else if (this.#last !== null) this.#last = { ...this.#last, at, t };
+    const boot = bootIn(transitions);
+    if (boot !== null) this.#last = { at, t, takenT: t, bootId: boot.id, uptimeMs: boot.uptimeMs };
+    else this.#last = { ...(this.#last ?? { takenT: t, bootId: "", uptimeMs: 0 }), at, t };
   }
 
   #record({ position, subject, body }: ReadRecord): void {
@@ -107,8 +119,7 @@ export class BootFold implements ReaderSink {
     this.#transitionCount += body.transitions.length;
     const scope = subject.slice(this.#prefix.length);
     if (scope === DISPATCHER_SCOPE) {
-      for (const transition of body.transitions)
-        this.#step(this.#cells.dispatcher, transition, position, subject);
+      for (const transition of body.transitions) this.#dispatch(transition, position, subject);
       return;
     }
     const task = parseTaskScope(scope);
@@ -124,18 +135,41 @@ export class BootFold implements ReaderSink {
     this.#buffer(task, { position, subject, body });
   }
 
+  #dispatch(transition: Transition, position: number, subject: string): void {
+    const { dispatcher } = this.#cells;
+    if (transition.actor !== dispatcher.name) {
+      this.#find({ position, subject, kind: "unknown", reason: misplaced(transition) });
+      return;
+    }
+    if (this.#isDispatcherAside) {
+      if (transition.event.type !== "dispatcher.taken") return;
+      const { engine } = dispatcher.chart;
+      const value = engine.has(transition.from) ? transition.from : engine.initial().value;
+      dispatcher.state = { ...engine.initial(), value };
+      dispatcher.sequence = transition.sequence - 1;
+    }
+    this.#isDispatcherAside = this.#step(dispatcher, transition, position, subject) !== null;
+  }
+
   #buffer(task: { workflow: string; job: string }, { position, subject, body }: ReadRecord): void {
     const buffered = this.#jobs.get(task.job) ?? {
       workflow: task.workflow,
       subject,
+      position,
       transitions: [],
     };
     this.#jobs.set(task.job, buffered);
+    if (buffered.workflow !== task.workflow) {
+      const reason = `a record of job ${task.job}, which belongs to workflow ${buffered.workflow}`;
+      return this.#putAside(task.job, this.#find({ position, subject, kind: "unknown", reason }));
+    }
     let hasEnded = false;
     for (const transition of body.transitions) {
       buffered.transitions.push({ position, transition });
-      if (parseActorName(transition.actor)?.kind !== "job") continue;
-      this.#kinship.moved(task.job, transition.event);
+      // Another actor's move is found when the job is built; it must not end the job before that.
+      if (transition.actor !== actorName("job", task.job)) continue;
+      const event = kindredEvent(task.job, transition);
+      if (event !== null) this.#kinship.moved(task.job, event);
       hasEnded ||= JOB_FINALS.includes(transition.to);
     }
     if (hasEnded) this.#forget(task.job, buffered);
@@ -145,37 +179,34 @@ export class BootFold implements ReaderSink {
   #forget(job: string, { transitions }: Buffered): void {
     this.#jobs.delete(job);
     this.#setAside.delete(job);
-    const submitted = transitions.find(
-      ({ transition }) => transition.event.type === "job.submitted",
-    );
-    const event = submitted?.transition.event as
-      | { spec?: { dependencies?: { id: string }[] } }
-      | undefined; // Parsed by nobody: read with care.
-    this.#kinship.ended(job, event?.spec?.dependencies ?? []);
+    this.#kinship.ended(job, dependenciesIn(job, transitions));
     this.#kinship.dissolve(job);
   }
 
-  #build(job: string, { workflow, subject, transitions }: Buffered): void {
+  #build(job: string, buffered: Buffered): void {
     if (this.#setAside.has(job)) return;
-    const cells = newTaskCells(job, workflow, subject);
+    const cells = newTaskCells(job, buffered.workflow, buffered.subject);
+    const finding = this.#fill(cells, buffered);
+    if (finding === null) this.#cells.add(cells);
+    else this.#putAside(job, finding);
+  }
+
+  #fill(cells: TaskCells, buffered: Buffered): Finding | null {
+    const { workflow, subject, transitions } = buffered;
     for (const { position, transition } of transitions) {
-      const actor = parseActorName(transition.actor);
-      const cell =
-        actor?.id !== job
-          ? null
-          : actor.kind === "job"
-            ? cells.job
-            : actor.kind === "liveness"
-              ? cells.liveness
-              : null;
+      const cell = ownerOf(transition, cells);
       if (cell === null) {
-        const reason = `an actor ${transition.actor} that does not belong in this scope`;
-        return this.#putAside(job, this.#find({ position, subject, kind: "unknown", reason }));
+        const reason = misplaced(transition);
+        return this.#find({ position, subject, kind: "unknown", reason });
       }
       const finding = this.#step(cell, transition, position, subject);
-      if (finding !== null) return this.#putAside(job, finding);
+      if (finding !== null) return finding;
     }
-    this.#cells.add(cells);
+    const { spec } = cells.job.now.context;
+    if (spec?.id === cells.job.id && spec.workflow === workflow) return null;
+    const what = spec === null ? "nothing" : `${spec.id} of workflow ${spec.workflow}`;
+    const reason = `it submits ${what}`;
+    return this.#find({ position: buffered.position, subject, kind: "mismatch", reason });
   }
 
   /** Steps one recorded transition; what does not fit is found, and leaves the actor as it was. */
@@ -212,3 +243,11 @@ export class BootFold implements ReaderSink {
     return finding;
   }
 }
+
+function ownerOf({ actor }: Transition, { job, liveness }: TaskCells): Cell | null {
+  if (actor === job.name) return job;
+  return actor === liveness.name ? liveness : null;
+}
+
+const misplaced = ({ actor }: Transition): string =>
+  `an actor ${actor} that does not belong in this scope`;

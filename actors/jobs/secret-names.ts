@@ -10,5 +10,7 @@ import type { World } from "./world.ts";
 /** Errors: InvalidArgumentError, which does not repeat the name. */
 export function assertNoSecret({ redactor }: Pick<World, "redactor">, name: string): void {
   if (redactor.redact(name) === name) return;
-  throw new InvalidArgumentError("An id, key or name holds a registered secret: choose another one.");
+  throw new InvalidArgumentError(
+    "An id, key or name holds a registered secret: choose another one.",
+  );
 }

@@ -31,7 +31,7 @@ import { JournalTime, type LastMoment } from "./journal-time.ts";
 import type { Log, LogAppender, PublishAnswer } from "./log.ts";
 import { JournalReader, type ReaderSink, type ReadRecord } from "./reader.ts";
 import { readScopes } from "./scoped-reader.ts";
-import { JournalWriter, type ScopedBody } from "./writer.ts";
+import { JournalWriter, type ScopedBody, SINGLES_MAX } from "./writer.ts";
 
 /** No answer to the oldest publish for this long is a fault (a full disk answers nothing: measured). */
 export const ANSWER_WAIT_MS = 5_000;
@@ -316,11 +316,27 @@ export class Journal {
     // Acknowledgement callbacks stage more while answers are handled: one pump at a time keeps the call order.
     if (this.#isPumping || this.#appender === null) return;
     this.#isPumping = true;
-    for (let next = this.#writer.next(); next !== null; next = this.#writer.next()) {
-      this.#appender.publish(next.message, next.index);
+    const appender = this.#appender;
+    // Without a sync per acknowledgement a batch gains nothing: singles go out as they come.
+    const batchMax = this.#options.durability === "fsync" ? appender.batchMax : 0;
+    while (this.#publishNext(appender, batchMax)) {
+      // Until the window is full, a batch is under way, or nothing waits.
     }
     this.#isPumping = false;
     if (this.#writer.pendingCount === 0) this.#settleDrained();
+  }
+
+  #publishNext(appender: LogAppender, batchMax: number): boolean {
+    if (batchMax > 1 && this.#writer.pendingCount > SINGLES_MAX) {
+      const batch = this.#writer.nextBatch(batchMax);
+      if (batch === null) return false; // What is in flight comes first.
+      appender.publishBatch(batch.messages, batch.lastIndex);
+      return true;
+    }
+    const next = this.#writer.next();
+    if (next === null) return false;
+    appender.publish(next.message, next.index);
+    return true;
   }
 
   #settleDrained(): void {

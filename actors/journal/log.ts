@@ -68,6 +68,14 @@ export interface ReadOptions {
 
 /** One connection that publishes. A poisoned writer closes it and opens another: nothing sent on the old one can slip in later. */
 export interface LogAppender {
+  /** Most messages that `publishBatch` takes; 0 where the store cannot take several as one. */
+  readonly batchMax: number;
+  /**
+   * Sends several messages that are stored together, one behind the other, or not at all; 2 … `batchMax` of them. Only the first
+   * may expect a last sequence, none a last id. Answered once, with the last one's sequence, under `lastIndex`. Between sending
+   * and answer nothing else may be sent: what follows a batch that is refused would be stored (measured).
+   */
+  publishBatch(messages: readonly OutgoingMessage[], lastIndex: number): void;
   /**
    * Sends at once, in call order, and returns. The answer arrives at the `onAnswer` given to `openAppender`, with `index`.
    * Never throws for an operating reason: a dead connection is silence (L2). `index` is the caller's, 0 ≤ index < 2^53.

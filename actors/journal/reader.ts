@@ -6,7 +6,8 @@
  *
  * R1. A record is valid if its writer is that of the latest fence, its index follows, and its group is whole.
  * R2. A fence voids the incomplete group before it, and every later record of an older writer.
- * R3. A frame that holds over a body that does not is *damaged*: it keeps its place in its group, its scope is set aside.
+ * R3. A frame that holds over a body that does not is *damaged*: it keeps its place in its group, and its scope is set aside
+ *     when that group is whole. In a group that a fence voids it is void like the rest.
  * R4. An index that does not follow, or more void records in a row than a window can hold, halts: nothing is dropped silently.
  */
 import { decodeBody, type FenceBody, type RecordBody } from "./codec.ts";
@@ -79,6 +80,8 @@ export class JournalReader {
   #voidRun = 0;
   #halt: Halt | null = null;
   #pending: ReadRecord[] = [];
+  /** Damaged parts of the group so far: told when it is whole, since a fence makes nothing of them (R2). */
+  #pendingFaults: ReadFault[] = [];
   #pendingParts = 0;
   #pendingSeen = 0;
 
@@ -131,25 +134,25 @@ export class JournalReader {
   #keep(message: StoredMessage, frame: Frame): void {
     const { sequence: position, subject } = message;
     if (checksumOf(message.body) !== frame.checksum) {
-      return this.#sink.fault({
-        kind: "damaged",
-        position,
-        subject,
-        reason: "the body does not match its checksum",
-      });
+      const reason = "the body does not match its checksum";
+      this.#pendingFaults.push({ kind: "damaged", position, subject, reason });
+      return;
     }
     const decoded = decodeBody(message.body);
     if (decoded.kind !== "record") {
       const reason = decoded.kind === "fence" ? "a fence that is not at index 0" : decoded.reason;
-      return this.#sink.fault({ kind: "damaged", position, subject, reason });
+      this.#pendingFaults.push({ kind: "damaged", position, subject, reason });
+      return;
     }
     this.#pending.push({ position, subject, body: decoded.body });
   }
 
   #close(position: number): void {
     const group = this.#pending;
+    const faults = this.#pendingFaults;
     this.#forgetPending();
     this.#validThrough = position;
+    for (const fault of faults) this.#sink.fault(fault);
     if (group.length > 0) this.#sink.group(group, position);
   }
 
@@ -181,6 +184,7 @@ export class JournalReader {
 
   #forgetPending(): void {
     this.#pending = [];
+    this.#pendingFaults = [];
     this.#pendingParts = 0;
     this.#pendingSeen = 0;
   }

@@ -8,6 +8,8 @@
  *     predecessor's id (the chain). The position alone fences nobody: a rival's one message would displace just one of ours.
  * W2. Acknowledged means: stored, not a duplicate, at the predicted position. Anything else poisons.
  * W3. A group's callback runs when its last message and everything before it is acknowledged, in staging order.
+ * W5. A batch (stored whole or not at all, answered once) is alone in flight: what follows one that is refused would be stored.
+ *     Its first message carries the expected position; its ids keep the chain for what comes after it.
  * W4. Poisoned, it publishes nothing more. `begin` under a new fence sends again from the first group that is not whole.
  */
 import { invariant } from "../../machines/invariant.ts";
@@ -16,6 +18,11 @@ import type { OutgoingMessage, PublishAnswer } from "./log.ts";
 
 /** In flight at once. More gains nothing (measured), and it bounds what a fenced writer can leave behind. */
 export const WINDOW_MAX = 256;
+
+/** Up to so many waiting, singles are as fast as a batch; with more, one batch costs one sync to disk (measured). */
+export const SINGLES_MAX = 16;
+/** Bytes of bodies in one batch, so that it is answered well before its answer is missed. */
+const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface ScopedBody {
   readonly subject: string;
@@ -61,6 +68,8 @@ export class JournalWriter {
   #doneBytes = 0;
   /** The group whose callbacks are running. */
   #called: Group | null = null;
+  /** Index of the last message of the batch that is in flight; null while none is. */
+  #batch: number | null = null;
   #poison: Poison | null = null;
   #hasBegun = false;
 
@@ -108,6 +117,7 @@ export class JournalWriter {
     this.#head = 0;
     this.#headIndex = 1;
     this.#inFlight = 0;
+    this.#batch = null;
     this.#writer = writer;
     this.#fencePosition = fencePosition;
     this.#poison = null;
@@ -143,23 +153,61 @@ export class JournalWriter {
     else last.callbacks.push(callback);
   }
 
-  /** The next message to publish, or null: nothing staged, window full, poisoned, or no fence yet. */
+  /** The next message to publish, or null: nothing staged, window full, poisoned, a batch in flight, or no fence yet. */
   next(): { readonly message: OutgoingMessage; readonly index: number } | null {
-    if (this.#poison !== null || !this.#hasBegun || this.#inFlight >= WINDOW_MAX) return null;
+    if (!this.#canPublish || this.#inFlight >= WINDOW_MAX) return null;
     const entry = this.#entries[this.#head + this.#inFlight];
     if (entry === undefined) return null;
     const index = this.#headIndex + this.#inFlight;
     this.#inFlight += 1;
-    const { part, parts, checksum, subject, body } = entry;
-    const message = {
-      subject,
-      id: messageId(this.#writer, index),
-      frame: formatFrame({ writer: this.#writer, index, part, parts, checksum }),
-      body,
-      expectedLastSequence: this.#fencePosition + index - 1,
-      expectedLastId: messageId(this.#writer, index - 1),
-    };
+    const expectedLastSequence = this.#fencePosition + index - 1;
+    const expectedLastId = messageId(this.#writer, index - 1);
+    const message = { ...this.#message(entry, index), expectedLastSequence, expectedLastId };
     return { message, index };
+  }
+
+  get #canPublish(): boolean {
+    return this.#poison === null && this.#hasBegun && this.#batch === null;
+  }
+
+  /**
+   * Everything that waits, as far as it fits, to be stored whole or not at all (W5); null while anything is in flight, and when
+   * there are not two. `batchMax`: most messages that the store takes as one, ≥ 2.
+   */
+  nextBatch(
+    batchMax: number,
+  ): { readonly messages: readonly OutgoingMessage[]; readonly lastIndex: number } | null {
+    if (!this.#canPublish || this.#inFlight > 0 || this.pendingCount < 2) return null;
+    const count = this.#batchCount(batchMax);
+    const messages: OutgoingMessage[] = [];
+    for (let offset = 0; offset < count; offset += 1) {
+      const entry = this.#entries[this.#head + offset] as Entry; // offset < pendingCount
+      messages.push(this.#message(entry, this.#headIndex + offset));
+    }
+    const [first, ...others] = messages as [OutgoingMessage, ...OutgoingMessage[]]; // Two or more.
+    this.#inFlight = count;
+    this.#batch = this.#headIndex + count - 1;
+    const expectedLastSequence = this.#fencePosition + this.#headIndex - 1;
+    const chained = { ...first, expectedLastSequence };
+    return { messages: [chained, ...others], lastIndex: this.#batch };
+  }
+
+  /** As many as fit; a larger group than that goes in several batches, whole by its frames. At least two. */
+  #batchCount(batchMax: number): number {
+    let bytes = 0;
+    let count = 0;
+    const countMax = Math.min(batchMax, this.pendingCount);
+    while (count < countMax) {
+      bytes += this.#entries[this.#head + count]?.body.length ?? 0;
+      if (count >= 2 && bytes > BATCH_BYTES_MAX) break;
+      count += 1;
+    }
+    return count;
+  }
+
+  #message({ part, parts, checksum, subject, body }: Entry, index: number): OutgoingMessage {
+    const frame = formatFrame({ writer: this.#writer, index, part, parts, checksum });
+    return { subject, id: messageId(this.#writer, index), frame, body };
   }
 
   /** Hands in one answer. Acknowledges, or poisons (W2); answers that come after the poison and lie before it still count. */
@@ -170,12 +218,25 @@ export class JournalWriter {
     if (entry === undefined) return; // Answered before, or of an earlier epoch's appender that is closed.
     const fault = this.#faultOf(index, answer);
     if (fault !== null) {
-      this.#inFlight = offset; // Nothing from here on can count: its predecessor is not stored.
+      // Of a batch that is not stored nothing is.
+      this.#inFlight = this.#batch === null ? offset : 0; // Nothing from here on can count: its predecessor is not stored.
       this.#poison ??= fault;
       return;
     }
+    if (this.#batch !== null) return this.#batchStored(index);
     entry.isStored = true;
     if (offset === 0) this.#advance();
+  }
+
+  /** A batch is answered once, for its last message: all of it is stored. */
+  #batchStored(index: number): void {
+    invariant(index === this.#batch, "W5: a batch is answered for its last message", { index });
+    for (let at = this.#headIndex; at <= index; at += 1) {
+      const entry = this.#entries[this.#head + at - this.#headIndex];
+      if (entry !== undefined) entry.isStored = true;
+    }
+    this.#batch = null;
+    this.#advance();
   }
 
   /** What a resync found in the log: every message below `index` is stored. */

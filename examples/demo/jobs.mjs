@@ -22,7 +22,7 @@ import { listDocuments, topicOf } from "./documents.mjs";
 import { recordAcknowledged, recordBegin, recordEffect } from "./effects.mjs";
 
 /** Reading is made slow on purpose, so that there is a middle to be killed in. */
-const READING_MS = { base: 600, aByte: 2, max: 4_000 };
+const READING_MS = { base: 800, aByte: 2.5, max: 5_000 };
 const TOPICS_AT_ONCE = 3;
 const NOTICES = { begun: "the index is being made", ready: "the index is ready" };
 
@@ -173,7 +173,7 @@ export const corpusIndex = defineDoer({
 
 /**
  * A step a few topics: the next ones are submitted when these have ended.
- * @param {Parameters<import("holdfast").DoerOptions<typeof Folders, typeof Report>["run"]>[0]} context
+ * @param {import("holdfast").DoerContext} context
  * @param {{ corpus: string, out: string, paths: readonly string[] }} input
  */
 async function indexTopics(context, { corpus, out, paths }) {

@@ -76,10 +76,17 @@ function tellError(output: Output, error: unknown): void {
   if (!isHoldfastError(error) && error instanceof Error) output.note(error.stack ?? "");
 }
 
+/** A pipe takes as much as it holds; the rest waits for its reader, and would be lost with the process. */
+function isWritten(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write("", () => resolve()));
+}
+
 // Whoever reads the output may have seen enough (`holdfast tree … | head`).
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.defect);
 });
 
-// Code of jobs, and whatever a job module left open, must not keep the process: what it had to say is written.
-process.exit(await main(process.argv.slice(2)));
+const code = await main(process.argv.slice(2));
+await Promise.all([isWritten(process.stdout), isWritten(process.stderr)]);
+// Code of jobs, and whatever a job module left open, must not keep the process.
+process.exit(code);

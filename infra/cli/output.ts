@@ -41,7 +41,8 @@ export class Output {
     const { stdout, environment, isJson } = options;
     this.isJson = isJson;
     this.#options = options;
-    this.columns = Math.max(COLUMNS_MIN, stdout.columns ?? COLUMNS_DEFAULT);
+    // A terminal that does not know its width says 0.
+    this.columns = Math.max(COLUMNS_MIN, stdout.columns || COLUMNS_DEFAULT);
     this.#isColoured = stdout.isTTY === true && (environment["NO_COLOR"] ?? "") === "";
   }
 

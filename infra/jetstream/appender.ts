@@ -27,7 +27,7 @@ import {
 import { translateError } from "./errors.ts";
 import { encodeHeaders, HEADER_BYTES_MAX } from "./headers.ts";
 import type { PartitionNames } from "./names.ts";
-import { answerReader } from "./publish-answer.ts";
+import { answerReader, isStaged } from "./publish-answer.ts";
 
 /** What the client's publish path asks of headers: their bytes, once, at once. */
 interface EncodedHeaders {
@@ -46,17 +46,18 @@ interface Outbound {
 const PAYLOAD_BYTES_MIN = BODY_BYTES_MAX + HEADER_BYTES_MAX;
 const UNSAFE_SUBJECT = /[\s\0]/;
 
-/** Errors: JournalError when the server cannot be reached, or takes only smaller messages than a journal writes. */
+/** `batchMax`: most messages that the stream takes as one; default 0, singles only. Errors: JournalError when the server cannot be reached, or takes only smaller messages than a journal writes. */
 export async function openAppender(
   address: ServerAddress,
   names: PartitionNames,
   events: AppenderEvents,
+  batchMax = 0,
 ): Promise<LogAppender> {
   const connection = await openBareConnection(address, `holdfast-append-${names.stream}`);
   const details = { stream: names.stream, url: address.url, waitMs: REQUEST_WAIT_MS };
   try {
     checkPayload(connection);
-    const appender = new JetStreamAppender(connection, names, newInbox(address), events);
+    const appender = new JetStreamAppender(connection, names, newInbox(address), events, batchMax);
     await roundTrip(connection);
     appender.open();
     return appender;
@@ -94,6 +95,7 @@ async function roundTrip(connection: NatsConnection): Promise<void> {
 }
 
 class JetStreamAppender implements LogAppender {
+  readonly batchMax: number;
   readonly #connection: NatsConnection;
   readonly #names: PartitionNames;
   readonly #events: AppenderEvents;
@@ -118,7 +120,9 @@ class JetStreamAppender implements LogAppender {
     names: PartitionNames,
     inbox: string,
     events: AppenderEvents,
+    batchMax: number,
   ) {
+    this.batchMax = batchMax;
     this.#connection = connection;
     this.#names = names;
     this.#events = events;
@@ -147,7 +151,34 @@ class JetStreamAppender implements LogAppender {
   }
 
   publish(message: OutgoingMessage, index: number): void {
-    const { subject, body } = message;
+    this.#check(message);
+    this.#send({
+      subject: message.subject,
+      body: message.body,
+      headers: encodeHeaders(message),
+      reply: this.#inbox + index,
+    });
+  }
+
+  /** The first and the last one ask for an answer: the first one's is empty, unless the server refuses to begin. */
+  publishBatch(messages: readonly OutgoingMessage[], lastIndex: number): void {
+    const isPossible = messages.length >= 2 && messages.length <= this.batchMax;
+    invariant(isPossible, "a batch has its size checked before it is published");
+    const id = messages.at(-1)?.id ?? "";
+    const reply = this.#inbox + lastIndex;
+    for (const [at, message] of messages.entries()) {
+      this.#check(message);
+      const isLast = at === messages.length - 1;
+      this.#send({
+        subject: message.subject,
+        body: message.body,
+        headers: encodeHeaders(message, { id, sequence: at + 1, isLast }),
+        reply: at === 0 || isLast ? reply : "",
+      });
+    }
+  }
+
+  #check({ subject, body }: OutgoingMessage): void {
     if (!subject.startsWith(this.#subjectHead) || UNSAFE_SUBJECT.test(subject)) {
       const said = "a message is published under the partition's own prefix";
       invariant(false, said, { subject, prefix: this.#names.prefix });
@@ -156,13 +187,11 @@ class JetStreamAppender implements LogAppender {
       const said = "a body has its size checked before it is published";
       invariant(false, said, { subject, bytes: body.length });
     }
+  }
+
+  #send(outbound: Outbound): void {
     if (this.#isOver) return;
-    this.#round.push({
-      subject,
-      body,
-      headers: encodeHeaders(message),
-      reply: this.#inbox + index,
-    });
+    this.#round.push(outbound);
     if (this.#round.length === 1) setImmediate(() => this.#sendRound());
   }
 
@@ -183,7 +212,7 @@ class JetStreamAppender implements LogAppender {
   }
 
   #answered(message: Msg): void {
-    if (this.#isOver) return;
+    if (this.#isOver || isStaged(message)) return;
     try {
       const index = Number(message.subject.slice(this.#inbox.length));
       this.#events.onAnswer(index, this.#readAnswer(message));

@@ -21,6 +21,19 @@ const LAST_ID_HEADER = "Nats-Expected-Last-Msg-Id";
 /** Longest header block, in bytes: five lines with a frame and two ids. The server must have room for it beside a body. */
 export const HEADER_BYTES_MAX = 4_096;
 
+const BATCH_ID_HEADER = "Nats-Batch-Id";
+const BATCH_SEQUENCE_HEADER = "Nats-Batch-Sequence";
+const BATCH_COMMIT_HEADER = "Nats-Batch-Commit";
+
+/** A message's place in a batch that is stored whole or not at all. */
+export interface BatchPlace {
+  /** At most 64 characters; one batch, one id. */
+  readonly id: string;
+  /** 1-based. */
+  readonly sequence: number;
+  readonly isLast: boolean;
+}
+
 const LINE_BREAK = /[\r\n\0]/;
 const SPACE = 32;
 
@@ -38,13 +51,17 @@ const line = (name: string, value: string): string => {
 };
 
 /** The header block of one publish, UTF-8. */
-export function encodeHeaders(message: OutgoingMessage): Buffer {
+export function encodeHeaders(message: OutgoingMessage, batch?: BatchPlace): Buffer {
   const { id, frame, expectedLastSequence, expectedLastId } = message;
   let block = "NATS/1.0\r\n";
   if (expectedLastSequence !== undefined) {
     block += `${LAST_SEQUENCE_HEADER}: ${expectedLastSequence}\r\n`;
   }
   if (expectedLastId !== undefined) block += line(LAST_ID_HEADER, expectedLastId);
+  if (batch !== undefined) {
+    block += `${line(BATCH_ID_HEADER, batch.id)}${BATCH_SEQUENCE_HEADER}: ${batch.sequence}\r\n`;
+    if (batch.isLast) block += `${BATCH_COMMIT_HEADER}: 1\r\n`;
+  }
   block += `${line(ID_HEADER, id)}${line(FRAME_HEADER, frame)}\r\n`;
   const bytes = Buffer.from(block, "utf8");
   if (bytes.length > HEADER_BYTES_MAX) {

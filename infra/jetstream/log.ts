@@ -27,15 +27,16 @@ export interface JetStreamLogOptions extends ServerAddress, PartitionAddress {
 export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Log> {
   const names = partitionNames(options);
   const connection = await ReadConnection.open(options, `holdfast-read-${names.stream}`);
+  let batchMax: number;
   try {
-    await ensureStream(connection, names, options.bytesMax);
+    batchMax = await ensureStream(connection, names, options.bytesMax);
   } catch (error) {
     await connection.close();
     throw error;
   }
   const info = () => streamInfo(connection, names);
   return {
-    openAppender: (events) => openAppender(options, names, events),
+    openAppender: (events) => openAppender(options, names, events, batchMax),
     info,
     read: async (request, visit) => {
       checkPatterns(request.subjects ?? []);

@@ -29,6 +29,10 @@ const CLOSING_BRACE = 125;
 /** As many digits are always a safe integer. */
 const DIGITS_MAX = 15;
 
+/** Whether an answer says no more than that a batch has begun: empty, and without a status. */
+export const isStaged = (message: Msg): boolean =>
+  message.data.length === 0 && (message.headers === undefined || message.headers.code === 0);
+
 /** Reads the answers of one stream. */
 export function answerReader(stream: string): (message: Msg) => PublishAnswer {
   const heads = [`{"stream":"${stream}","seq":`, `{"stream":"${stream}", "seq":`].map((head) =>

@@ -7,6 +7,8 @@
  *     server ignores a field it does not know. A difference is an error that names each.
  * S2. Only fields that the oldest server knows are sent.
  * S3. One copy: on a replicated stream a refused chained publish loses the stream (measured, server 2.15).
+ * S5. Where the server can store several messages as one (from 2.12 on), the stream allows it; whether it does is what the
+ *     server says afterwards.
  * S4. The size limit is the one setting that may differ; it is changed to what is asked.
  */
 import { z } from "zod";
@@ -54,6 +56,22 @@ const essentialSettings = ({ prefix, livePrefix }: PartitionNames) => ({
   allow_rollup_hdrs: false,
   republish: { src: `${prefix}.>`, dest: `${livePrefix}.>` },
 });
+
+/** Most messages that a server takes as one. */
+const BATCH_MAX = 1_000;
+/** Level of the server's API from which it can (2.12). */
+const ATOMIC_API_LEVEL = 2;
+
+const accountSchema = z.object({
+  api: z.object({ level: z.number().default(0) }).default({ level: 0 }),
+});
+
+/** S5, S2: the field is sent to a server that knows it. */
+async function batchSettings(connection: ReadConnection): Promise<{ allow_atomic?: true }> {
+  const attempt: Attempt = { action: "ask the server what it can", details: {}, isChange: false };
+  const { api } = await callApi(connection, "INFO", null, accountSchema, attempt);
+  return api.level >= ATOMIC_API_LEVEL ? { allow_atomic: true } : {};
+}
 
 /** Settings that must not be on; a server that does not know one does not name it. */
 const FORBIDDEN_SETTINGS = [
@@ -142,10 +160,12 @@ async function createStream(
   connection: ReadConnection,
   names: PartitionNames,
   bytesMax: number | undefined,
+  batch: { allow_atomic?: true },
 ): Promise<StreamInfo> {
   const config = {
     name: names.stream,
     ...essentialSettings(names),
+    ...batch,
     max_bytes: bytesMax ?? UNLIMITED,
   };
   const attempt = attemptOn(names, "create", true);
@@ -159,24 +179,30 @@ async function createStream(
 }
 
 /**
- * Creates the stream if there is none and checks it. `bytesMax` in bytes; undefined: no limit, or the one that it has.
+ * Creates the stream if there is none and checks it. Resolves with how many messages it takes as one, 0 for none. `bytesMax` in bytes; undefined: no limit, or the one that it has.
  * Errors: JournalError; `details.differences` lists the settings that a found stream has otherwise.
  */
 export async function ensureStream(
   connection: ReadConnection,
   names: PartitionNames,
   bytesMax: number | undefined,
-): Promise<void> {
+): Promise<number> {
+  const batch = await batchSettings(connection);
   const found = await findStream(connection, names);
-  const { config } = found ?? (await createStream(connection, names, bytesMax));
+  const { config } = found ?? (await createStream(connection, names, bytesMax, batch));
   checkSettings(names, config);
-  if (bytesMax === undefined || config.max_bytes === bytesMax) return;
-  const attempt = attemptOn(names, "change the size limit of", true);
+  const wanted = { ...batch, ...(bytesMax === undefined ? {} : { max_bytes: bytesMax }) };
+  const isAsWanted = Object.entries(wanted).every(([setting, value]) => config[setting] === value);
+  if (isAsWanted) return batchMaxOf(config);
+  const attempt = attemptOn(names, "change the settings of", true);
   // Given back as the server told it, so that nothing else changes and nothing unknown is sent.
-  const changed = { ...config, max_bytes: bytesMax };
   const verb = `STREAM.UPDATE.${names.stream}`;
-  checkSettings(names, (await callApi(connection, verb, changed, infoSchema, attempt)).config);
+  const changed = await callApi(connection, verb, { ...config, ...wanted }, infoSchema, attempt);
+  checkSettings(names, changed.config);
+  return batchMaxOf(changed.config);
 }
+
+const batchMaxOf = (config: StreamConfig): number => (config.allow_atomic === true ? BATCH_MAX : 0);
 
 /** Errors: JournalError. */
 export async function streamInfo(

@@ -28,6 +28,7 @@ import { checkPatterns, matcherOfAny } from "../jetstream/subject-pattern.ts";
 const WRONG_LAST_SEQUENCE = 10071;
 const WRONG_LAST_ID = 10070;
 const MAXIMUM_BYTES = 10077;
+const DUPLICATE_IN_BATCH = 10201;
 const DUPLICATE_WINDOW_DEFAULT = 4_096;
 
 export interface MemoryLogOptions {
@@ -69,7 +70,7 @@ class MemoryStream {
   }
 
   store(message: OutgoingMessage): PublishAnswer {
-    const { expectedLastSequence, expectedLastId, id, subject } = message;
+    const { expectedLastSequence, expectedLastId, id } = message;
     if (expectedLastSequence !== undefined && expectedLastSequence !== this.lastSequence) {
       return refused(WRONG_LAST_SEQUENCE, `wrong last sequence: ${this.lastSequence}`);
     }
@@ -79,7 +80,7 @@ class MemoryStream {
     if (expectedLastId !== undefined && expectedLastId !== lastId) {
       return refused(WRONG_LAST_ID, `wrong last msg ID: ${lastId}`);
     }
-    const bytes = subject.length + encodeHeaders(message).length + message.body.length;
+    const bytes = sizeOf(message);
     if (this.bytesMax !== null && this.bytes + bytes > this.bytesMax) {
       return refused(MAXIMUM_BYTES, "maximum bytes exceeded");
     }
@@ -98,6 +99,26 @@ class MemoryStream {
     return { kind: "stored", sequence, isDuplicate: false };
   }
 
+  /** All or none. */
+  storeAll(messages: readonly OutgoingMessage[]): PublishAnswer {
+    const expected = messages[0]?.expectedLastSequence;
+    if (expected !== undefined && expected !== this.lastSequence) {
+      return refused(WRONG_LAST_SEQUENCE, `wrong last sequence: ${this.lastSequence}`);
+    }
+    const seen = messages.find(({ id }) => this.#sequenceById.has(id));
+    if (seen !== undefined)
+      return refused(DUPLICATE_IN_BATCH, `an id of the batch is known: ${seen.id}`);
+    const sizes = messages.map(sizeOf);
+    if (
+      this.bytesMax !== null &&
+      this.bytes + sizes.reduce((sum, size) => sum + size, 0) > this.bytesMax
+    ) {
+      return refused(MAXIMUM_BYTES, "maximum bytes exceeded");
+    }
+    for (const [at, message] of messages.entries()) this.#keep(message, sizes[at] ?? 0);
+    return { kind: "stored", sequence: this.lastSequence, isDuplicate: false };
+  }
+
   #remember(id: string, sequence: number): void {
     if (this.#duplicateWindowCount === 0) return;
     this.#sequenceById.set(id, sequence);
@@ -106,13 +127,20 @@ class MemoryStream {
   }
 }
 
+const sizeOf = (message: OutgoingMessage): number =>
+  message.subject.length + encodeHeaders(message).length + message.body.length;
+
 const refused = (code: number, description: string): PublishAnswer => ({
   kind: "refused",
   code,
   description,
 });
 
+/** As many as a server takes. */
+const BATCH_MAX = 1_000;
+
 class MemoryAppender implements LogAppender, Connection {
+  readonly batchMax = BATCH_MAX;
   readonly #stream: MemoryStream;
   readonly #events: AppenderEvents;
   #isOver = false;
@@ -121,6 +149,18 @@ class MemoryAppender implements LogAppender, Connection {
     this.#stream = stream;
     this.#events = events;
     stream.connections.add(this);
+  }
+
+  publishBatch(messages: readonly OutgoingMessage[], lastIndex: number): void {
+    invariant(
+      messages.length >= 2 && messages.length <= BATCH_MAX,
+      "a batch has its size checked before",
+    );
+    if (this.#isOver) return;
+    const answer = this.#stream.storeAll(messages);
+    this.#stream.schedule(() => {
+      if (!this.#isOver) this.#events.onAnswer(lastIndex, answer);
+    });
   }
 
   publish(message: OutgoingMessage, index: number): void {

@@ -4,7 +4,8 @@
  * Owns: what is under way on it, carrying out each message's fate, its end. Does not own: judging and storing (store.ts).
  *
  * A1. Messages arrive in the order of the calls; answers come in the order of arrival, as on one TCP connection.
- * A2. What was sent before `close` is under way and may still arrive: closing calls nothing back.
+ * A2. What was sent before `close` is under way and still arrives: closing calls nothing back. What a delay held up then
+ *     arrives soon, in the very moments in which a successor looks around.
  * A3. After `close` or `onDisconnect` nothing is answered.
  */
 import { BODY_BYTES_MAX } from "../../actors/journal/codec.ts";
@@ -28,6 +29,8 @@ interface Sent {
 }
 
 export class SimulatedAppender implements LogAppender, StoreClient {
+  /** The simulated store is one that takes single messages only. */
+  readonly batchMax = 0;
   readonly #store: SimulatedStore;
   readonly #clock: SimulatedClock;
   readonly #events: AppenderEvents;
@@ -65,19 +68,32 @@ export class SimulatedAppender implements LogAppender, StoreClient {
     time.in(this.#arrivesAtMs - time.nowMs, () => this.#arriveNext());
   }
 
+  publishBatch(): void {
+    invariant(false, "a batch is sent only where the store takes one");
+  }
+
   close(): Promise<void> {
     this.#isOver = true;
     // It stays with the store until all that is under way has arrived (A2).
     if (this.#underWay.length === 0) this.#store.disconnect(this);
+    else this.#linger();
     return Promise.resolve();
+  }
+
+  #linger(): void {
+    const { time } = this.#store.machine;
+    const lingerMs = this.#store.lingerMs();
+    if (time.nowMs + lingerMs >= this.#heldUntilMs) return;
+    this.#heldUntilMs = time.nowMs + lingerMs;
+    for (const _ of this.#underWay) time.in(lingerMs, () => this.#arriveNext());
   }
 
   broken(reason: string, underWay: UnderWay): void {
     if (this.#isBroken) return;
-    this.#heldUntilMs = 0;
-    while (underWay === "arrives" && this.#underWay.length > 0) this.#arriveNext();
+    const rest = this.#underWay.splice(0);
+    // What arrives was read before the end: nothing delays it any more.
+    if (underWay === "arrives") for (const sent of rest) this.#store.arrive(sent.message);
     this.#isBroken = true;
-    this.#underWay.length = 0;
     this.#store.disconnect(this);
     this.#clock.deliverIn(this.#store.latencyMs(), () => this.#disconnected(reason));
   }

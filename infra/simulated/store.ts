@@ -22,6 +22,8 @@ import type { Random } from "./random.ts";
 const LATENCY_MS = 1;
 /** Longest hop when latencies are drawn: short against every wait of the journal, since slowness is a fault of its own. */
 const LATENCY_MS_MAX = 5;
+/** How long a closed connection still delivers what it held up: about as long as its successor takes to look around. */
+const LINGER_MS_MAX = 50;
 const FULL: PublishAnswer = {
   kind: "refused",
   code: 10023,
@@ -106,6 +108,11 @@ export class SimulatedStore {
   /** Time of one hop, ms. */
   latencyMs(): number {
     return this.#random?.integer(1, LATENCY_MS_MAX) ?? LATENCY_MS;
+  }
+
+  /** How much longer a closed connection delivers, ms. */
+  lingerMs(): number {
+    return this.#random?.integer(0, LINGER_MS_MAX) ?? LATENCY_MS;
   }
 
   connect(client: StoreClient): void {

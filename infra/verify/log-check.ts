@@ -57,11 +57,15 @@ export class LogCheck {
   });
   readonly #dispatcher = new Actor("dispatcher", "");
   #isDispatcherAside = false;
-  /** Subject prefix of the partition, with its last dot: what stands before the first fence's scope. */
-  #prefix: string | null = null;
+  #prefix: string | null;
   #transitions = 0;
   /** Journal time of the last valid record. */
   #last: { readonly t: number; readonly position: number } | null = null;
+
+  /** `prefix`: the partition's subject prefix, with its last dot. Default: what the first fence's subject shows. */
+  constructor(options: { readonly prefix?: string } = {}) {
+    this.#prefix = options.prefix ?? null;
+  }
 
   /** Messages come in the order of their positions. */
   push(message: StoredMessage): void {
@@ -91,6 +95,12 @@ export class LogCheck {
     return this.#tasks.live();
   }
 
+  /** Where the dispatcher stands and after how many moves; null: it is set aside. */
+  get dispatcher(): LiveTask["standing"] {
+    const { sequence, state } = this.#dispatcher;
+    return this.#isDispatcherAside ? null : { value: state.value, sequence };
+  }
+
   #scopeOf(subject: string): string | null {
     return this.#prefix !== null && subject.startsWith(this.#prefix)
       ? subject.slice(this.#prefix.length)
@@ -99,8 +109,7 @@ export class LogCheck {
 
   #fence(fence: ValidFence): void {
     const { subject, body } = fence;
-    if (this.#prefix === null && subject.endsWith(`.${DISPATCHER_SCOPE}`))
-      this.#prefix = subject.slice(0, -DISPATCHER_SCOPE.length);
+    this.#prefix ??= prefixOf(subject);
     if (this.#scopeOf(subject) !== DISPATCHER_SCOPE) {
       const text = "it stands where readers of single subjects do not look for fences";
       this.#findings.add("fence", fence, text);
@@ -205,9 +214,22 @@ export class LogCheck {
   }
 }
 
+const PREFIX = /^hf\.[^.]+\.evt\.\d+\.\d+\./;
+
+function prefixOf(subject: string): string | null {
+  const usual = PREFIX.exec(subject)?.[0];
+  if (usual !== undefined) return usual;
+  return subject.endsWith(`.${DISPATCHER_SCOPE}`)
+    ? subject.slice(0, -DISPATCHER_SCOPE.length)
+    : null;
+}
+
 /** Reads a log from its oldest message to what is its newest one now. Errors: those of the log. */
-export async function checkLog(log: Pick<Log, "info" | "read">): Promise<Report> {
-  const check = new LogCheck();
+export async function checkLog(
+  log: Pick<Log, "info" | "read">,
+  options: { readonly prefix?: string } = {},
+): Promise<Report> {
+  const check = new LogCheck(options);
   const { lastSequence } = await log.info();
   await log.read({ from: 1, through: lastSequence }, (message) => check.push(message));
   return check.finish(lastSequence);

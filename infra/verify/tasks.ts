@@ -93,8 +93,15 @@ export class Tasks {
 
   /** K3. */
   endGroup(): void {
-    for (const [{ job, actors }, at] of this.#moved) {
+    for (const [task, at] of this.#moved) {
+      const { job, actors } = task;
       if (actors === null) continue;
+      if (actors.job.sequence === 0) {
+        task.actors = null;
+        const text = `the liveness record of ${named(job)} moves, and nobody has submitted the job`;
+        this.#findings.add("states", at, text);
+        continue;
+      }
       const jobState = jobStateOf(actors.job.state.value, contextOf(actors.job).attempt);
       const liveness = LIVENESS_STATES.find((state) => state === actors.liveness.state.value);
       if (liveness !== undefined && doStatesAgree(jobState, liveness)) continue;
@@ -142,9 +149,10 @@ export class Tasks {
     } else if (actor === actors.job && actor.sequence === 1) this.#checkSpec(task, actor, at);
   }
 
-  #checkSpec({ job, workflow }: Task, actor: Actor, at: FoundAt): void {
+  #checkSpec(task: Task, actor: Actor, at: FoundAt): void {
     const { spec } = contextOf(actor);
-    if (spec === null || (spec.id === job && spec.workflow === workflow)) return;
+    if (spec === null || (spec.id === task.job && spec.workflow === task.workflow)) return;
+    task.actors = null;
     const text = `it submits ${named(spec.id)} of the workflow ${named(spec.workflow)}`;
     this.#findings.add("scope", at, text);
   }

@@ -54,7 +54,7 @@ export interface MessageCounts {
   /** In a whole group, but not to be read. */
   readonly damaged: number;
   readonly voided: number;
-  /** Parts of the group that is not whole at the end. */
+  /** Parts of the group that is not whole at the end, or where a reader halts. */
   readonly unfinished: number;
   /** At and behind the point at which a reader halts. */
   readonly unjudged: number;
@@ -127,11 +127,11 @@ export class ValidityWalk {
 
   /** The end of the log; `lastPosition` is the newest that the store ever gave out. */
   finish(lastPosition = this.#lastPosition): void {
+    const [first] = this.#parts;
+    this.#counts.unfinished += this.#parts.length;
     if (this.#haltedAt !== null) return;
     this.#lookForHole(lastPosition + 1, "");
-    const [first] = this.#parts;
     if (first === undefined) return;
-    this.#counts.unfinished += this.#parts.length;
     this.#findings.add("unfinished", first, `the log ends within a group: ${this.#partsText()}`);
   }
 

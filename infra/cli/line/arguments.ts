@@ -56,9 +56,8 @@ const meant = (found: string, candidates: readonly string[]): string => {
 };
 
 function parseVerb(verb: Verb, line: readonly string[]): ParsedLine {
-  const specs = new Map<string, OptionSpec>(
-    Object.entries({ ...verb.options, ...COMMON_OPTIONS } as Record<string, OptionSpec>),
-  );
+  const known: Verb["options"] = { ...verb.options, ...COMMON_OPTIONS };
+  const specs = new Map<string, OptionSpec>(Object.entries(known));
   const { tokens } = parseArgs({
     args: [...line],
     options: Object.fromEntries([

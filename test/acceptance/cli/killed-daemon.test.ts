@@ -134,3 +134,16 @@ it("whoever runs a workflow and waits gets its end across a kill of the server a
   expect(ended.stdout).toMatch(/^✓ import-\w+ completed attempt 2/m);
   expect(place.effects().filter((line) => line.startsWith("load one"))).toHaveLength(1);
 });
+
+it("a rejection that a job's code leaves behind is told and harms nobody; an exception ends the process, and nothing is lost", async () => {
+  const daemon = await place.up();
+  const rejected = await place.run(["submit", "stray", '"rejection"', "--wait"]);
+  expect(rejected.code).toBe(0);
+  expect(daemon.stderr()).toContain("a rejection that nobody handled");
+  expect(daemon.stderr()).toContain("nobody waits for this");
+  await place.run(["submit", "stray", '"exception"', "--id", "stray"]);
+  expect((await daemon.ended).code).toBe(70);
+  expect(daemon.stderr()).toContain("nobody catches this");
+  await place.up();
+  expect(await stateOf("stray")).toBe("IDLE");
+});

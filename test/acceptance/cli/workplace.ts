@@ -43,6 +43,12 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
+export interface BeginOptions {
+  readonly stdin?: string;
+  /** How long its output is left unread: a pipe holds 64 KB. */
+  readonly readAfterMs?: number;
+}
+
 export class Workplace {
   readonly folder = mkdtempSync(join(tmpdir(), "holdfast-cli-"));
   readonly dataDir = join(this.folder, "data");
@@ -72,7 +78,7 @@ export class Workplace {
   }
 
   /** Starts `holdfast` with these words. */
-  begin(words: readonly string[], options: { readonly stdin?: string } = {}): Running {
+  begin(words: readonly string[], options: BeginOptions = {}): Running {
     const child = spawn(process.execPath, [PROGRAM, ...words], {
       cwd: this.folder,
       stdio: ["pipe", "pipe", "pipe"],
@@ -86,9 +92,11 @@ export class Workplace {
     });
     child.stdin.end(options.stdin ?? "");
     const text = { stdout: "", stderr: "" };
-    child.stdout.on("data", (bytes: Buffer) => {
-      text.stdout += bytes.toString("utf8");
-    });
+    setTimeout(() => {
+      child.stdout.on("data", (bytes: Buffer) => {
+        text.stdout += bytes.toString("utf8");
+      });
+    }, options.readAfterMs ?? 0);
     child.stderr.on("data", (bytes: Buffer) => {
       text.stderr += bytes.toString("utf8");
     });
@@ -111,7 +119,7 @@ export class Workplace {
   }
 
   /** Runs `holdfast` with these words to its end. */
-  async run(words: readonly string[], options: { readonly stdin?: string } = {}): Promise<Ended> {
+  async run(words: readonly string[], options: BeginOptions = {}): Promise<Ended> {
     const running = this.begin(words, options);
     return within(running.ended, `holdfast ${words.join(" ")}`);
   }

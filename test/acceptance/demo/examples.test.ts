@@ -61,5 +61,4 @@ describe("examples", () => {
     },
     TIMEOUT_MS,
   );
-
 });

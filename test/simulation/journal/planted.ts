@@ -42,7 +42,12 @@ const between =
           if (isEager && !isFence(message))
             queueMicrotask(() => events.onAnswer(index, storedAsExpected(message)));
         };
-        return { publish, close: () => appender.close() };
+        return {
+          batchMax: 0, // Its faults befall single messages.
+          publish,
+          publishBatch: (messages, lastIndex) => appender.publishBatch(messages, lastIndex),
+          close: () => appender.close(),
+        };
       },
       read: (options, visit) =>
         log.read(options, (message) => {

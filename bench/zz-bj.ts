@@ -1,3 +1,0 @@
-import { jobs } from "./jobs.ts";
-console.log(await jobs.run());
-process.exit(0);
