@@ -172,7 +172,7 @@ export class Story {
       if (new Set(read.map(({ job }) => job)).size >= count) return;
       if (performance.now() > deadline) {
         throw new DemoError(
-          `${count} documents were not read within ${JOBS_WAIT_MS} ms. The daemon's log: ${this.daemon.logFile}`,
+          `${count} documents were not read within ${JOBS_WAIT_MS / 1_000} seconds. The daemon's log: ${this.daemon.logFile}`,
         );
       }
       await pause(LOOK_EVERY_MS);

@@ -1,7 +1,7 @@
 /**
  * One publishing connection to a simulated store.
  *
- * Owns: what is under way on it, carrying out each message's fate, its end. Does not own: judging and storing (store.ts).
+ * Owns: what is under way on it, carrying out the fate of each publish, its end. Does not own: judging and storing (store.ts).
  *
  * A1. Messages arrive in the order of the calls; answers come in the order of arrival, as on one TCP connection.
  * A2. What was sent before `close` is under way and still arrives: closing calls nothing back. What a delay held up then
@@ -18,19 +18,19 @@ import type {
 import { invariant, unreachable } from "../../machines/invariant.ts";
 import { encodeHeaders } from "../jetstream/headers.ts";
 import type { SimulatedClock } from "./clock.ts";
-import { DELIVER } from "./fates.ts";
+import { DELIVER, type Fate } from "./fates.ts";
 import type { SimulatedStore, StoreClient, UnderWay } from "./store.ts";
 
 interface Sent {
-  readonly message: OutgoingMessage;
+  /** One, or several that are stored as one. */
+  readonly messages: readonly OutgoingMessage[];
   readonly index: number;
   /** Its delay is over: it is delivered now. */
   readonly isDelayed: boolean;
 }
 
 export class SimulatedAppender implements LogAppender, StoreClient {
-  /** The simulated store is one that takes single messages only. */
-  readonly batchMax = 0;
+  readonly batchMax: number;
   readonly #store: SimulatedStore;
   readonly #clock: SimulatedClock;
   readonly #events: AppenderEvents;
@@ -45,6 +45,7 @@ export class SimulatedAppender implements LogAppender, StoreClient {
   #isBroken = false;
 
   constructor(store: SimulatedStore, clock: SimulatedClock, events: AppenderEvents) {
+    this.batchMax = store.batchMax;
     this.#store = store;
     this.#clock = clock;
     this.#events = events;
@@ -52,24 +53,26 @@ export class SimulatedAppender implements LogAppender, StoreClient {
   }
 
   publish(message: OutgoingMessage, index: number): void {
-    invariant(!/[\s\0]/.test(message.subject), "a subject holds no white space", {
-      subject: message.subject,
+    this.#send([message], index);
+  }
+
+  publishBatch(messages: readonly OutgoingMessage[], lastIndex: number): void {
+    const { length } = messages;
+    invariant(length >= 2 && length <= this.batchMax, "a batch has its size checked before", {
+      length,
+      lengthMax: this.batchMax,
     });
-    invariant(message.body.length <= BODY_BYTES_MAX, "a body has its size checked before", {
-      subject: message.subject,
-      bytes: message.body.length,
-    });
-    encodeHeaders(message); // Throws on what no header can hold.
+    this.#send(messages, lastIndex);
+  }
+
+  #send(messages: readonly OutgoingMessage[], index: number): void {
+    for (const message of messages) checkMessage(message);
     if (this.#isOver || this.#clock.isDead) return;
-    const sent = { ...message, body: message.body.slice() };
-    this.#underWay.push({ message: sent, index, isDelayed: false });
+    const copies = messages.map((message) => ({ ...message, body: message.body.slice() }));
+    this.#underWay.push({ messages: copies, index, isDelayed: false });
     const { time } = this.#store.machine;
     this.#arrivesAtMs = Math.max(this.#arrivesAtMs, time.nowMs + this.#store.latencyMs());
     time.in(this.#arrivesAtMs - time.nowMs, () => this.#arriveNext());
-  }
-
-  publishBatch(): void {
-    invariant(false, "a batch is sent only where the store takes one");
   }
 
   close(): Promise<void> {
@@ -92,7 +95,7 @@ export class SimulatedAppender implements LogAppender, StoreClient {
     if (this.#isBroken) return;
     const rest = this.#underWay.splice(0);
     // What arrives was read before the end: nothing delays it any more.
-    if (underWay === "arrives") for (const sent of rest) this.#store.arrive(sent.message);
+    if (underWay === "arrives") for (const sent of rest) this.#store.arrive(sent.messages);
     this.#isBroken = true;
     this.#store.disconnect(this);
     this.#clock.deliverIn(this.#store.latencyMs(), () => this.#disconnected(reason));
@@ -117,52 +120,58 @@ export class SimulatedAppender implements LogAppender, StoreClient {
       this.#store.disconnect(this);
   }
 
-  /** Lets its fate befall one message. */
+  /** The first fate of its messages that is not plain delivery. */
+  #fateOf({ messages, isDelayed }: Sent): Fate {
+    if (isDelayed) return DELIVER;
+    const fates = messages.map((message) => this.#store.fateOf(message));
+    return fates.find(({ kind }) => kind !== "deliver") ?? DELIVER;
+  }
+
   #meet(sent: Sent): void {
-    const { message, index, isDelayed } = sent;
-    const fate = isDelayed ? DELIVER : this.#store.fateOf(message);
+    const { messages, index } = sent;
+    const arrive = (): PublishAnswer | null => this.#store.arrive(messages);
+    const fate = this.#fateOf(sent);
     switch (fate.kind) {
-      case "delay":
-        return this.#delay(sent, fate.ms);
       case "deliver":
-        return this.#answer(index, this.#store.arrive(message));
+        return this.#answer(index, arrive());
       case "lose":
         return;
+      case "delay":
+        return this.#delay(sent, fate.ms);
       case "loseAnswer":
-        this.#store.arrive(message);
+        arrive();
         return;
       case "delayAnswer":
         this.#answersAtMs = Math.max(this.#answersAtMs, this.#store.machine.time.nowMs) + fate.ms;
-        return this.#answer(index, this.#store.arrive(message));
+        return this.#answer(index, arrive());
       case "answerTwice": {
-        const answer = this.#store.arrive(message);
+        const answer = arrive();
         this.#answer(index, answer);
         return this.#answer(index, answer);
       }
       case "arriveTwice":
-        this.#answer(index, this.#store.arrive(message));
-        return this.#answer(index, this.#store.arrive(message));
-      case "claimDuplicate": {
-        const sequence = (message.expectedLastSequence ?? this.#store.messages.length) + 1;
-        return this.#answer(index, { kind: "stored", sequence, isDuplicate: true });
-      }
+        this.#answer(index, arrive());
+        return this.#answer(index, arrive());
+      case "claimDuplicate":
+        return this.#answer(index, this.#falseDuplicate(messages));
       case "refuse":
-        return this.#answer(index, {
-          kind: "refused",
-          code: fate.code,
-          description: fate.description,
-        });
+        return this.#answer(index, { ...fate, kind: "refused" });
       case "unavailable":
         return this.#answer(index, { kind: "unavailable", description: "no responders" });
       case "displace":
         this.#store.storeForeign(fate.by);
-        return this.#answer(index, this.#store.arrive(message));
+        return this.#answer(index, arrive());
       case "breakConnection":
-        if (fate.isStored) this.#store.arrive(message);
+        if (fate.isStored) arrive();
         return this.broken("the connection broke", "isLost");
       default:
         return unreachable(fate);
     }
+  }
+
+  #falseDuplicate(messages: readonly OutgoingMessage[]): PublishAnswer {
+    const before = messages[0]?.expectedLastSequence ?? this.#store.messages.length;
+    return { kind: "stored", sequence: before + messages.length, isDuplicate: true };
   }
 
   #delay(sent: Sent, forMs: number): void {
@@ -181,4 +190,15 @@ export class SimulatedAppender implements LogAppender, StoreClient {
       if (!this.#isOver && !this.#isBroken) this.#events.onAnswer(index, answer);
     });
   }
+}
+
+/** What every adapter throws on. */
+function checkMessage(message: OutgoingMessage): void {
+  const { subject, body } = message;
+  invariant(!/[\s\0]/.test(subject), "a subject holds no white space", { subject });
+  invariant(body.length <= BODY_BYTES_MAX, "a body has its size checked before", {
+    subject,
+    bytes: body.length,
+  });
+  encodeHeaders(message); // Throws on what no header can hold.
 }

@@ -4,7 +4,12 @@
  * Owns: turning the in-memory log's answers into return values, and building a shorter stream from a longer one. Does not own:
  * what is stored under which conditions (infra/memory).
  */
-import type { OutgoingMessage, PublishAnswer, StoredMessage } from "../../actors/journal/log.ts";
+import type {
+  LogAppender,
+  OutgoingMessage,
+  PublishAnswer,
+  StoredMessage,
+} from "../../actors/journal/log.ts";
 import { invariant } from "../../machines/invariant.ts";
 import { MemoryLog, type MemoryLogOptions } from "../memory/log.ts";
 
@@ -17,17 +22,13 @@ export interface DiskOptions {
 
 export class Disk {
   readonly log: MemoryLog;
-  readonly #publish: (message: OutgoingMessage) => void;
+  readonly #appender: LogAppender;
   /** Given by the stream while it is published to. */
   readonly #answers: PublishAnswer[];
 
-  private constructor(
-    log: MemoryLog,
-    publish: (message: OutgoingMessage) => void,
-    answers: PublishAnswer[],
-  ) {
+  private constructor(log: MemoryLog, appender: LogAppender, answers: PublishAnswer[]) {
     this.log = log;
-    this.#publish = publish;
+    this.#appender = appender;
     this.#answers = answers;
   }
 
@@ -46,10 +47,10 @@ export class Disk {
       onAnswer: (_, answer) => answers.push(answer),
       onDisconnect: () => undefined,
     });
-    const disk = new Disk(log, (message) => appender.publish(message, 0), answers);
+    const disk = new Disk(log, appender, answers);
     for (const { storedAtMs, subject, id, frame, body } of kept) {
       nowMs = () => storedAtMs;
-      disk.store({ subject, id, frame, body });
+      disk.store([{ subject, id, frame, body }]);
     }
     nowMs = options.nowMs;
     return disk;
@@ -59,8 +60,12 @@ export class Disk {
     return this.log.messages;
   }
 
-  store(message: OutgoingMessage): PublishAnswer {
-    this.#publish(message);
+  /** Stores one message, or several as one: all or none. */
+  store(messages: readonly OutgoingMessage[]): PublishAnswer {
+    const [first, ...others] = messages;
+    invariant(first !== undefined, "there is something to store");
+    if (others.length === 0) this.#appender.publish(first, 0);
+    else this.#appender.publishBatch(messages, 0);
     const answer = this.#answers.pop();
     invariant(answer !== undefined, "the stream answers at once");
     return answer;

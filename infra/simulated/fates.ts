@@ -1,5 +1,5 @@
 /**
- * Fates: what becomes of one publish in a simulated store.
+ * Fates: what becomes of one publish in a simulated store: of a message, or of a batch as a whole.
  *
  * Owns: the faults that strike a single message, drawing them from a seed, scripting them. Does not own: carrying them out
  * (store.ts, appender.ts), faults that strike a whole server (store.ts) or a process (clock.ts).

@@ -24,6 +24,7 @@ const LATENCY_MS = 1;
 const LATENCY_MS_MAX = 5;
 /** How long a closed connection still delivers what it held up: about as long as its successor takes to look around. */
 const LINGER_MS_MAX = 50;
+const BATCH_MAX_DEFAULT = 1_000;
 const FULL: PublishAnswer = {
   kind: "refused",
   code: 10023,
@@ -36,6 +37,8 @@ export interface SimulatedStoreOptions {
   readonly random?: Random;
   /** Size limit of the stream in bytes. Default: none. */
   readonly bytesMax?: number;
+  /** Most messages that it stores as one; 0: it is a server from before batches. Default: 1,000. */
+  readonly batchMax?: number;
 }
 
 /** What was under way to the server when it died or the network broke: does it still arrive? Its answers never do. */
@@ -52,6 +55,7 @@ export interface StoreClient {
 
 export class SimulatedStore {
   readonly machine: SimulatedMachine;
+  readonly batchMax: number;
   /** What becomes of each publish; may be changed at any time. */
   fateOf: FateOf = deliverAll;
   /** Every publish is refused as full. */
@@ -72,6 +76,7 @@ export class SimulatedStore {
 
   private constructor(options: SimulatedStoreOptions, disk: Disk) {
     this.machine = options.machine;
+    this.batchMax = options.batchMax ?? BATCH_MAX_DEFAULT;
     this.#random = options.random ?? null;
     this.#bytesMax = options.bytesMax ?? null;
     this.#disk = disk;
@@ -123,21 +128,22 @@ export class SimulatedStore {
     this.#clients.delete(client);
   }
 
-  /** Judges and perhaps stores one message that arrived. Null: silence. */
-  arrive(message: OutgoingMessage): PublishAnswer | null {
+  /** Judges and perhaps stores what arrived: one message, or several as one. Null: silence. */
+  arrive(messages: readonly OutgoingMessage[]): PublishAnswer | null {
     if (!this.#isUp || this.isSilent) return null;
-    return this.isFull ? FULL : this.#store(message);
+    return this.isFull ? FULL : this.#store(messages);
   }
 
   /** Stores a message from elsewhere, whatever the faults of the moment. */
   storeForeign(message: OutgoingMessage): void {
-    this.#store(message);
+    this.#store([message]);
   }
 
-  #store(message: OutgoingMessage): PublishAnswer {
-    const answer = this.#disk.store(message);
-    if (answer.kind === "stored" && !answer.isDuplicate)
-      for (const client of this.#clients) client.stored?.(message.subject);
+  #store(messages: readonly OutgoingMessage[]): PublishAnswer {
+    const answer = this.#disk.store(messages);
+    if (answer.kind !== "stored" || answer.isDuplicate) return answer;
+    for (const { subject } of messages)
+      for (const client of this.#clients) client.stored?.(subject);
     return answer;
   }
 

@@ -73,7 +73,7 @@ describe("submit", () => {
     expect(piped.stdout).toBe("2\n");
   });
 
-  it.each([
+  it.concurrent.each([
     [["submit", "add", '{"a":1}'], 1, /invalid_argument.*b: Invalid input/],
     [["submit", "nope"], 1, /not_found.*No job type "nope" is known/],
     [["submit", "add", '{"a":1,"b":2}', "--id", "  "], 1, /id: an id is not blank/],
@@ -174,7 +174,7 @@ describe("cancel and answer", () => {
 });
 
 describe("--json", () => {
-  it.each([
+  it.concurrent.each([
     [["status"]],
     [["status", "sum"]],
     [["tree", "sum"]],
@@ -212,7 +212,7 @@ it("output that its reader is slow to take comes whole", async () => {
 });
 
 describe("for people", () => {
-  it.each([
+  it.concurrent.each([
     [["status"]],
     [["status", "sum"]],
     [["tree", "from-module"]],

@@ -11,7 +11,7 @@
  * V5. A life that was told something is in the log which a power cut took has ended.
  */
 import { drawnFates } from "../../../infra/simulated/fates.ts";
-import type { Random } from "../../../infra/simulated/random.ts";
+import { Random } from "../../../infra/simulated/random.ts";
 import { type Decorate, type Owner, World } from "../../unit/journal/rig/owner.ts";
 import { PREFIX } from "../../unit/journal/rig/records.ts";
 import { judge, type Verdict } from "../../unit/journal/rig/verdict.ts";
@@ -42,12 +42,14 @@ export interface RunReport {
   /** The last things that happened. */
   readonly trace: readonly string[];
   /** Alike for runs that went alike. */
-  readonly digest: string;
+  readonly digest: () => string;
 }
 
 export async function run(options: RunOptions): Promise<RunReport> {
-  const world = await World.start({ seed: options.seed });
-  const simulation = new Simulation(world, options);
+  const { seed } = options;
+  const climate = drawClimate(new Random(seed).fork("climate"));
+  const world = await World.start({ seed, batchMax: climate.batchMax });
+  const simulation = new Simulation(world, climate, options);
   await simulation.play();
   return simulation.report();
 }
@@ -63,11 +65,11 @@ class Simulation {
   readonly #violations: string[] = [];
   readonly #trace: string[] = [];
 
-  constructor(world: World, options: RunOptions) {
+  constructor(world: World, climate: Climate, options: RunOptions) {
     this.#world = world;
     this.#options = options;
     this.#random = world.random.fork("actions");
-    this.#climate = drawClimate(world.random.fork("climate"));
+    this.#climate = climate;
     this.#stored = new StoredGroups(world.store);
     world.store.followLagMs = this.#climate.followLagMs;
     const foreign = world.random.fork("foreign");
@@ -91,7 +93,7 @@ class Simulation {
     const resyncs = owners
       .flatMap(({ notices }) => notices)
       .filter(({ kind }) => kind === "resynced");
-    const facts = [
+    const facts = () => [
       machine.time.nowMs,
       machine.time.ranCount,
       store.messages.map(({ id, subject }) => `${id} ${subject}`),
@@ -105,7 +107,7 @@ class Simulation {
       eventCount: machine.time.ranCount,
       violations: [...this.#lives.flatMap((life) => life.violations), ...this.#violations],
       trace: this.#trace.slice(-TRACE_MAX),
-      digest: JSON.stringify(facts),
+      digest: () => JSON.stringify(facts()),
     };
   }
 

@@ -43,6 +43,8 @@ export interface Climate {
   readonly partsMax: number;
   /** Whether a power cut may take what was acknowledged (`process` durability). */
   readonly isLossy: boolean;
+  /** Most messages that the store takes as one. */
+  readonly batchMax: number;
   /** How late followers see what is stored, ms. */
   readonly followLagMs: number;
 }
@@ -59,6 +61,7 @@ export function drawClimate(random: Random): Climate {
     rates,
     partsMax: random.pick([1, 3, 3, 5, 40]),
     isLossy: random.chance(0.3),
+    batchMax: random.pick([0, 0, 2, 9, 1_000]),
     followLagMs: random.pick([0, 0, 50, 10_000]),
   };
 }

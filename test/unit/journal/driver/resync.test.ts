@@ -45,13 +45,19 @@ const FATES: readonly (readonly [string, Fate])[] = [
   ["is stored, and its connection breaks", { kind: "breakConnection", isStored: true }],
 ];
 
-describe("[ES-4] a message in the middle that", () => {
-  // Before it everything is answered, or everything is in flight.
-  it.each(FATES.flatMap(([what, fate]) => [0, 5].map((before) => [what, before, fate] as const)))(
-    "%s, behind %i others of its group and the next, costs nothing and doubles nothing",
-    async (_, before, fate) => {
-      for (const place of [0, 1, 2, 3, 4, 5, 6, 30]) {
-        const world = await World.start();
+/** Stores that take single messages only, batches of which several are needed, and batches that hold everything. */
+const BATCH_MAXIMA = [0, 7, 1_000];
+
+describe("[ES-4] a publish in the middle that", () => {
+  it.each(FATES.flatMap(([what, fate]) => BATCH_MAXIMA.map((max) => [what, max, fate] as const)))(
+    "%s, in batches of at most %i, costs nothing and doubles nothing",
+    async (_, batchMax, fate) => {
+      // Before it everything is answered, or everything is in flight.
+      const cases = [0, 5].flatMap((before) =>
+        [0, 1, 3, 5, 30].map((place) => [before, place] as const),
+      );
+      for (const [before, place] of cases) {
+        const world = await World.start({ batchMax });
         const owner = await world.opened("owner");
         const early = stageGroups(owner, before, "early");
         await world.advance(before === 0 ? 0 : 100);
@@ -81,11 +87,12 @@ describe("[ES-4] a message in the middle that", () => {
 });
 
 describe("[ES-4] a server", () => {
-  it.each(["arrives", "isLost"] satisfies UnderWay[])(
-    "that dies under load, and what is under way %s, costs nothing and doubles nothing",
-    async (underWay) => {
+  const underWays: readonly UnderWay[] = ["arrives", "isLost"];
+  it.each(underWays.flatMap((way) => BATCH_MAXIMA.map((max) => [way, max] as const)))(
+    "that dies under load, and what is under way %s, in batches of at most %i, costs nothing and doubles nothing",
+    async (underWay, batchMax) => {
       for (let ms = 0; ms < 12; ms += 1) {
-        const world = await World.start({ seed: ms + 1 });
+        const world = await World.start({ seed: ms + 1, batchMax });
         const owner = await world.opened("owner");
         const names = stageGroups(owner, 300);
         await world.advance(ms);

@@ -44,7 +44,18 @@ interface Tagged {
   readonly isIntact: boolean;
 }
 
+const tags = new WeakMap<StoredMessage, Tagged | null>();
+
+/** What a frame says of its message; looked at once, since a message never changes. */
 function tag(message: StoredMessage): Tagged | null {
+  const known = tags.get(message);
+  if (known !== undefined) return known;
+  const tagged = readTag(message);
+  tags.set(message, tagged);
+  return tagged;
+}
+
+function readTag(message: StoredMessage): Tagged | null {
   const words = message.frame.split(" ");
   const [version, writer = "", index, place = "", checksum] = words;
   const [part, parts] = place.split("/").map(Number);

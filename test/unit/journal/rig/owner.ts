@@ -30,14 +30,14 @@ export class World {
     this.random = random;
   }
 
-  /** `seed`: draws latencies too; without one every hop takes 1 ms. */
-  static async start(options: { seed?: number; bytesMax?: number } = {}): Promise<World> {
-    const { seed, bytesMax } = options;
+  /** `seed`: draws latencies too; without one every hop takes 1 ms. `batchMax`: default 0, single messages only. */
+  static async start(options: { seed?: number; batchMax?: number } = {}): Promise<World> {
+    const { seed, batchMax = 0 } = options;
     const random = new Random(seed ?? 1);
     const store = await SimulatedStore.start({
       machine: new SimulatedMachine(),
+      batchMax,
       ...(seed === undefined ? {} : { random: random.fork("latency") }),
-      ...(bytesMax === undefined ? {} : { bytesMax }),
     });
     return new World(store, random);
   }

@@ -68,7 +68,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: constant("catchUp"),
-      groups: fc.integer({ min: 1, max: 600 }),
+      groups: fc.integer({ min: 1, max: 400 }),
       left: fc.integer({ min: 0, max: 4 }),
     }),
   },
@@ -239,6 +239,6 @@ it("agrees with the naive model, whatever is staged, answered, poisoned and begu
       const pair = new Pair();
       for (const step of steps) pair.step(step);
     }),
-    { numRuns: 120 },
+    { numRuns: 60 },
   );
 });
