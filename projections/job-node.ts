@@ -46,6 +46,7 @@ export class JobNode {
   name: string | null = null;
   user: string | null = null;
   parent: string | null = null;
+  key: string | null = null;
   ordinal: number | null = null;
   #value = "new";
   state: JobState = "SCHEDULED";
@@ -110,6 +111,7 @@ export class JobNode {
     this.name = name("name");
     this.user = textIn(spec, "user");
     this.parent = textIn(spec, "parent");
+    this.key = chosenKey(cutTextOrNull(textIn(spec, "key"), NODE_NAME_BYTES_MAX));
     this.ordinal = ordinalIn(spec);
     this.submittedAt = move.at;
     const ids = objectsIn(spec, "dependencies").map((dependency) => textIn(dependency, "id") ?? "");
@@ -158,3 +160,7 @@ function failureIn(event: Fields | null): Pick<OutcomeSummary, "code" | "message
     message: cutTextOrNull(textIn(failure, "message"), NODE_MESSAGE_BYTES_MAX),
   };
 }
+
+/** A key that was derived from type and input tells people nothing. */
+const chosenKey = (key: string | null): string | null =>
+  key?.startsWith("#") === true ? null : key;

@@ -36,6 +36,8 @@ export interface TreeNode {
   readonly type: string | null;
   readonly kind: string | null;
   readonly name: string | null;
+  /** What its parent named it by; null for a root, and where the parent named it by its input. */
+  readonly key: string | null;
   readonly ordinal: number | null;
   readonly state: JobState;
   readonly liveness: LivenessState;
@@ -180,6 +182,7 @@ const nodeOf = (job: JobNode, isOrphan: boolean, children: readonly TreeNode[]):
   type: job.type,
   kind: job.kind,
   name: job.name,
+  key: job.key,
   ordinal: job.ordinal,
   state: job.state,
   liveness: job.liveness,

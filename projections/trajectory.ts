@@ -24,6 +24,7 @@ export interface TrajectoryEntry {
   readonly isOrphan: boolean;
   readonly type: string | null;
   readonly name: string | null;
+  readonly key: string | null;
   readonly state: JobState;
   readonly attempts: number;
   /** Wall clock, ms since the epoch; the first attempt's. */
@@ -71,6 +72,7 @@ const entryOf = ({ node, depth, path }: Step): TrajectoryEntry => ({
   depth,
   path,
   id: node.id,
+  key: node.key,
   parent: node.parent,
   isOrphan: node.isOrphan,
   type: node.type,

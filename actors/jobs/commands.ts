@@ -20,7 +20,7 @@ import {
 } from "../errors.ts";
 import type { Cell } from "../turn/cell.ts";
 import type { Move, Turn } from "../turn/turn.ts";
-import type { AttemptEnd } from "./execution.ts";
+import { type AttemptEnd, faultsOf } from "./execution.ts";
 import type { CancelAnswer } from "./handle.ts";
 import { toJson } from "./json-value.ts";
 import { rerun } from "./recovery.ts";
@@ -57,17 +57,31 @@ export class Commands {
     });
   }
 
-  /** A person's word on an attempt whose end nobody saw. Rejects with `not_found`, `illegal_state` or `retry_refused`. */
+  /** A person's word on an attempt whose end nobody saw. Rejects with `not_found`, `illegal_state`, `retry_refused` or `invalid_argument`. */
   async resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
     assertTexts({ job, by, reason });
     const plain: Resolution =
       resolution.kind === "completed"
-        ? { kind: "completed", result: toJson(resolution.result, `the result of job ${job}`) }
+        ? { kind: "completed", result: this.#result(job, resolution.result) }
         : resolution;
     const refusal = await this.#turn(`resolve:${job}`, (turn) =>
       this.#resolve(turn, job, plain, by, reason),
     );
     if (refusal !== null) throw refusal;
+  }
+
+  /** A result that a person gives is held to the same schema as one that code returns, where its type is known. */
+  #result(job: string, given: unknown): Json {
+    const what = `the result of job ${job}`;
+    const type = this.#world.cells.task(job)?.job.now.context.spec?.type;
+    const definition = type === undefined ? undefined : this.#world.registry.get(type);
+    if (definition === undefined) return toJson(given, what);
+    const parsed = definition.output.safeParse(given);
+    if (parsed.success) return toJson(parsed.data, what);
+    const faults = faultsOf(parsed.error);
+    throw new InvalidArgumentError(`It does not parse: ${what}: ${faults.join("; ")}.`, {
+      details: { job, type, faults },
+    });
   }
 
   #resolve(

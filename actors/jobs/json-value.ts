@@ -12,12 +12,15 @@ import { InvalidArgumentError } from "../errors.ts";
 /** Largest input or result, bytes of JSON. Larger data go by reference: a path, a URL, a key. */
 export const VALUE_BYTES_MAX = 128 * 1024;
 
+/** Deepest nesting of an input or result. Every reader walks values by recursion: none may meet one it cannot walk. */
+export const VALUE_DEPTH_MAX = 128;
+
 const encoder = new TextEncoder();
 
 /** Longest value whose UTF-8 cannot exceed the limit, so that most are not measured byte by byte. */
 const SURELY_FITS = Math.floor(VALUE_BYTES_MAX / 3);
 
-/** The value as JSON. `undefined` is null. Errors: InvalidArgumentError, naming `what`, its size and the limit. */
+/** The value as JSON. `undefined` is null. Errors: InvalidArgumentError, naming `what`, its size or depth, and the limit. */
 export function toJson(value: unknown, what: string): Json {
   if (value === undefined || value === null) return null;
   let text: string | undefined;
@@ -37,7 +40,20 @@ export function toJson(value: unknown, what: string): Json {
       { details: { what, bytes, bytesMax: VALUE_BYTES_MAX } },
     );
   }
-  return freezeJson(JSON.parse(text));
+  const json: Json = JSON.parse(text);
+  if (isDeeper(json, VALUE_DEPTH_MAX)) {
+    throw new InvalidArgumentError(
+      `Too deep: ${what} is nested more than ${VALUE_DEPTH_MAX} levels.`,
+      { details: { what, depthMax: VALUE_DEPTH_MAX } },
+    );
+  }
+  return freezeJson(json);
+}
+
+/** Stops at the limit, so that no depth can exhaust the stack. */
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
 
 /** Freezes it in depth and hands it back; what is frozen already was frozen here, in depth. */

@@ -31,11 +31,24 @@ export class Redactor {
 
   /** The value with every registered secret replaced, keys included; the very same value when there is none. */
   redact<Value>(value: Value): Value {
-    return this.#pattern === null ? value : (redactIn(value, this.#pattern) as Value); // Strings become strings: the shape stays.
+    const pattern = this.#pattern;
+    if (pattern === null || !holds(value, pattern)) return value;
+    return redactIn(value, pattern) as Value; // Strings become strings: the shape stays.
   }
 }
 
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+/** Looked at before anything is copied: nearly every event holds none. */
+function holds(value: unknown, pattern: RegExp): boolean {
+  if (typeof value === "string") {
+    pattern.lastIndex = 0; // A global pattern goes on from where it last found something.
+    return value.length >= SECRET_LENGTH_MIN && pattern.test(value);
+  }
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some((item) => holds(item, pattern));
+  return Object.entries(value).some(([key, item]) => holds(key, pattern) || holds(item, pattern));
+}
 
 function redactIn(value: unknown, pattern: RegExp): unknown {
   if (typeof value === "string") return value.replace(pattern, REDACTED);

@@ -21,7 +21,7 @@ import {
 } from "../../actors/errors.ts";
 import { errorFields } from "../logging/notices.ts";
 import { connectionOptions, type Login } from "../nats-server/credentials.ts";
-import { isDoneWithin, orNullWithin } from "./bounded-wait.ts";
+import { isDoneWithin, orNullWithin } from "../system/bounded-wait.ts";
 import type { Refusal } from "./contract/answers.ts";
 import {
   COMMANDS_IN_FLIGHT_MAX,

@@ -1,6 +1,8 @@
 /**
  * A trajectory for people: what was done, in order, one line a job.
  *
+ * T1. A job that its parent named is shown by type and key, which is how people know it; its id stands in the tree.
+ *
  * Owns: the columns. Pure. Does not own: the order (projections/trajectory.ts).
  */
 import type { Entry } from "../api/contract/answers.ts";
@@ -19,7 +21,7 @@ export function renderTrajectory(entries: readonly Entry[], options: RenderOptio
   const paths = entries.map(({ path }) => widthOf(path));
   const pathWidth = Math.min(PATH_WIDTH_MAX, Math.max(4, ...paths));
   const rightWidth = STATE_WIDTH + ATTEMPT_WIDTH + 2 * TIME_WIDTH + GAP.length;
-  const ids = entries.map(({ id }) => widthOf(printable(id)));
+  const ids = entries.map((entry) => widthOf(nameOf(entry)));
   const idWidth = Math.max(
     8,
     Math.min(Math.max(3, ...ids), columns - pathWidth - rightWidth - GAP.length),
@@ -37,6 +39,10 @@ export function renderTrajectory(entries: readonly Entry[], options: RenderOptio
   return [paint("dim", head.trimEnd()), ...rows];
 }
 
+/** T1. */
+const nameOf = ({ id, type, key }: Entry): string =>
+  printable(key === null || type === null ? id : `${type} ${key}`);
+
 interface RowOptions extends RenderOptions {
   readonly pathWidth: number;
   readonly idWidth: number;
@@ -45,7 +51,7 @@ interface RowOptions extends RenderOptions {
 function row(entry: Entry, options: RowOptions): string[] {
   const { pathWidth, idWidth, paint, now, columns } = options;
   const { path, state, attempts, waitMs, endedAt, outcome } = entry;
-  const id = printable(entry.id);
+  const id = nameOf(entry);
   const ranMs = ranMsOf(entry, now);
   const isRunning = ranMs !== null && endedAt === null;
   const right =

@@ -3,7 +3,7 @@
  *
  * Owns: the branches, the marks, and why a job stands where it stands. Pure. Does not own: the tree (projections/job-tree.ts).
  *
- * R1. A job is one line: mark, ordinal, id, state, attempt, time. Why it waits or failed is on lines of its own below it.
+ * R1. A job is one line: mark, ordinal, id, key, state, attempt, time. Why it waits or failed is on lines of its own below it.
  * R2. Ids are never cut: they are what one copies. Beyond INDENT_DEPTH_MAX levels the branches begin anew behind their depth.
  */
 import type { FlatNode } from "../api/contract/answers.ts";
@@ -112,12 +112,13 @@ export const paintState = (
 export const markOf = (state: FlatNode["state"]): string => MARKS[state].mark;
 
 function jobLine(node: FlatNode, { paint, now }: RenderOptions): string {
-  const { id, type, ordinal, state, attempts } = node;
+  const { id, type, key, ordinal, state, attempts } = node;
   const words = [paintState(state, markOf(state), paint)];
   if (ordinal !== null) words.push(paint("dim", String(ordinal)));
   words.push(paint("bold", printable(id)));
   // Most ids begin with their type: it is not said twice.
   if (type !== null && !id.startsWith(`${type}-`)) words.push(printable(type));
+  if (key !== null) words.push(printable(key));
   words.push(paintState(state, stateName(state), paint));
   if (attempts > 1) words.push(paint("yellow", `attempt ${attempts}`));
   const ranMs = ranMsOf(node, now);

@@ -14,7 +14,7 @@ import { pathToFileURL } from "node:url";
 import { ConfigError } from "../../actors/errors.ts";
 import type { JobDefinition } from "../../actors/jobs/definition.ts";
 import { RetryClass } from "../../machines/job/spec.ts";
-import { isDoneWithin } from "../api/bounded-wait.ts";
+import { isDoneWithin } from "../system/bounded-wait.ts";
 
 /** How long a module may take to load, ms: one that waits for ever at its top would hold up the daemon silently. */
 const LOAD_WAIT_MS = 30_000;

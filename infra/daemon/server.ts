@@ -10,10 +10,10 @@
  */
 import { ExternalServiceError, type HoldfastError, isHoldfastError } from "../../actors/errors.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
+import { formatVersion } from "../nats-server/binary/version.ts";
 import { connectExternal } from "../nats-server/external.ts";
 import { launchNatsServer } from "../nats-server/launch.ts";
 import type { NatsServer } from "../nats-server/server.ts";
-import { formatVersion } from "../nats-server/version.ts";
 
 /** Between two looks at an embedded server. */
 const LOOK_EVERY_MS = 250;

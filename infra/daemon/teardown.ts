@@ -3,7 +3,7 @@
  *
  * Owns: the order, a bound for each step, and that one failing step keeps no other from being done. Does not own: the steps.
  */
-import { isDoneWithin } from "../api/bounded-wait.ts";
+import { isDoneWithin } from "../system/bounded-wait.ts";
 
 /** What a step may take when it says nothing else, ms. */
 export const STEP_WAIT_MS_DEFAULT = 10_000;

@@ -20,8 +20,8 @@ import {
   type Subscription,
 } from "nats";
 import { IllegalStateError, JournalError } from "../../actors/errors.ts";
+import { parseVersion } from "../nats-server/binary/version.ts";
 import { connectionOptions } from "../nats-server/credentials.ts";
-import { parseVersion } from "../nats-server/version.ts";
 import { type Attempt, codeOf, translateError } from "./errors.ts";
 
 /** Where the server is and who we are there; a launcher's `Login` with its URL is one. */

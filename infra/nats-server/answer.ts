@@ -4,8 +4,8 @@
  * Owns: one bounded look, what the answers mean. Does not own: waiting until it is ready (`launch.ts`), whose it is.
  */
 import { connect, ErrorCode, type NatsConnection, NatsError } from "nats";
+import { parseVersion, type ServerVersion } from "./binary/version.ts";
 import { connectionOptions, type Login } from "./credentials.ts";
-import { parseVersion, type ServerVersion } from "./version.ts";
 
 export type ServerAnswer =
   | { readonly kind: "ready"; readonly version: ServerVersion }

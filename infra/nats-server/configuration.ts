@@ -13,9 +13,9 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { ConfigError } from "../../actors/errors.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
+import { isAtLeast, parseVersion, type ServerVersion } from "./binary/version.ts";
 import { ROLES, type Role } from "./credentials.ts";
 import { readIfThere } from "./folder.ts";
-import { isAtLeast, parseVersion, type ServerVersion } from "./version.ts";
 
 export interface ServerSettings {
   readonly version: ServerVersion;

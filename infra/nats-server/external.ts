@@ -6,8 +6,6 @@
 import { ConfigError, ExternalServiceError, InvalidArgumentError } from "../../actors/errors.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
 import { askServer, type ServerAnswer } from "./answer.ts";
-import type { Login } from "./credentials.ts";
-import type { NatsServer } from "./server.ts";
 import {
   capabilitiesOf,
   faultOfVersion,
@@ -15,7 +13,9 @@ import {
   RECOMMENDED_VERSION,
   type ServerVersion,
   versionNeededFor,
-} from "./version.ts";
+} from "./binary/version.ts";
+import type { Login } from "./credentials.ts";
+import type { NatsServer } from "./server.ts";
 
 export interface ExternalOptions {
   /** `nats://host:port`, `tls://host:port`; a name and password in it are taken out and used as the login. */

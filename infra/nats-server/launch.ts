@@ -17,6 +17,12 @@ import { randomUUID } from "node:crypto";
 import { OwnershipError, SystemError } from "../../actors/errors.ts";
 import { isRunning, type ProcessIdentity, readProcessIdentity } from "../processes/identity.ts";
 import { askServer } from "./answer.ts";
+import {
+  capabilitiesOf,
+  formatVersion,
+  RECOMMENDED_VERSION,
+  type ServerVersion,
+} from "./binary/version.ts";
 import { ensureCredentials, type FolderSecrets } from "./credentials.ts";
 import { acquireLock } from "./exclusive-lock.ts";
 import { prepareFolder, type ServerFolder } from "./folder.ts";
@@ -38,12 +44,6 @@ import {
 import type { NatsServer, StopOutcome } from "./server.ts";
 import { endProcess, findByTag } from "./server-process.ts";
 import { KILL_WAIT_MS, startServer, urlOf } from "./start.ts";
-import {
-  capabilitiesOf,
-  formatVersion,
-  RECOMMENDED_VERSION,
-  type ServerVersion,
-} from "./version.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 const TERM_WAIT_MS = 10_000;

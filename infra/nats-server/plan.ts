@@ -12,14 +12,14 @@ import { statfsSync } from "node:fs";
 import { InvalidArgumentError } from "../../actors/errors.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
 import { isRunning } from "../processes/identity.ts";
-import type { Environment } from "./cache.ts";
+import type { Environment } from "./binary/cache.ts";
+import { type FoundServer, findNatsServer } from "./binary/find.ts";
+import { provideNatsServer } from "./binary/provide.ts";
+import { compareVersions, faultOfVersion, parseVersion } from "./binary/version.ts";
 import { configurationFingerprint, readTemplate, type ServerSettings } from "./configuration.ts";
 import type { FolderSecrets } from "./credentials.ts";
-import { type FoundServer, findNatsServer } from "./find.ts";
 import type { ServerFolder } from "./folder.ts";
-import { provideNatsServer } from "./provide.ts";
 import { readRecord, type ServerRecord } from "./record.ts";
-import { compareVersions, faultOfVersion, parseVersion } from "./version.ts";
 
 export interface LaunchOptions {
   /** The daemon's data folder; the server's things lie in `nats/` below it. */

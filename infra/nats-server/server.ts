@@ -4,8 +4,8 @@
  * Owns: the shape. Does not own: how one comes to be (`launch.ts`, `external.ts`).
  */
 import type { Durability } from "../../actors/journal/codec.ts";
+import type { ServerVersion } from "./binary/version.ts";
 import type { Credentials } from "./credentials.ts";
-import type { ServerVersion } from "./version.ts";
 
 /** What became of a server that was to be stopped. */
 export type StopOutcome =

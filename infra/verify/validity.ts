@@ -149,7 +149,7 @@ export class ValidityWalk {
   #passOver(kind: "foreign" | "stale", at: FoundAt, why: string): void {
     this.#counts.voided += 1;
     this.#voidRun += 1;
-    this.#findings.add(kind, at, `void: ${why}`);
+    this.#findings.add(kind, at, why);
     if (this.#voidRun <= VOID_RUN_MAX) return;
     this.#haltedAt = at.position;
     const text = `more than ${VOID_RUN_MAX} void messages in a row: no fenced writer leaves so many`;
@@ -191,7 +191,7 @@ export class ValidityWalk {
     const [first] = this.#parts;
     if (first === undefined) return;
     this.#counts.voided += this.#parts.length;
-    const text = `void: the fence at ${fence} came into a group: ${this.#partsText()}`;
+    const text = `the fence at ${fence} came into a group: ${this.#partsText()}`;
     this.#findings.add("torn", first, text);
     this.#parts = [];
   }

@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import { root } from "./child.mjs";
 import { StepFailure } from "./failure.mjs";
 
-const provider = join(root, "dist", "infra", "nats-server", "provide.js");
+const provider = join(root, "dist", "infra", "nats-server", "binary", "provide.js");
 
 /**
  * Throws StepFailure.

@@ -4,6 +4,7 @@
  * Owns: the form in which that stands beside a golden log. Does not own: the log, the readers (readers.ts).
  */
 import type { ReadRecord } from "../../actors/journal/reader.ts";
+import type { Finding } from "../../infra/verify/finding.ts";
 import type { Report } from "../../infra/verify/log-check.ts";
 import { applyRecord, emptyRecord } from "../../projections/execution-record/fold.ts";
 import type { ExecutionRecord } from "../../projections/execution-record/schema.ts";
@@ -19,8 +20,13 @@ export interface WorkflowPicture {
   readonly records: Readonly<Record<string, ExecutionRecord>>;
 }
 
+/** The report without its wording, which may change. */
+export type Verdict = Omit<Report, "findings"> & {
+  readonly findings: readonly Pick<Finding, "position" | "kind" | "severity">[];
+};
+
 export interface Expected {
-  readonly verdict: Report;
+  readonly verdict: Verdict;
   readonly validity: Validity;
   readonly standing: Standing;
   readonly workflows: Readonly<Record<string, WorkflowPicture>>;
@@ -29,7 +35,12 @@ export interface Expected {
 export function expectedOf(messages: Messages): Expected {
   const { report, validity, standing } = readAsCheck(messages);
   const { records } = readAsRuntime(messages, PREFIX);
-  return { verdict: report, validity, standing, workflows: picturesOf(records) };
+  const findings = report.findings.map(({ position, kind, severity }) => ({
+    position,
+    kind,
+    severity,
+  }));
+  return { verdict: { ...report, findings }, validity, standing, workflows: picturesOf(records) };
 }
 
 export function picturesOf(

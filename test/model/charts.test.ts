@@ -21,8 +21,8 @@ import {
 import { coverage } from "../support/model/coverage.ts";
 import { edgeCover } from "../support/model/edge-cover.ts";
 import { assertEnginesAgree } from "../support/model/engines-agree.ts";
-import { ROGUE_EVENTS } from "../support/model/steering.ts";
 import { steeredWalk } from "../support/model/steered-walk.ts";
+import { ROGUE_EVENTS } from "../support/model/steering.ts";
 import { say } from "../support/say.ts";
 
 const SUBJECTS = [
@@ -89,16 +89,19 @@ describe.each(SUBJECTS)("the $name chart", ({ name, chart, finals, cover, agree,
     } = chart.engine as never;
     let refused = 0;
     fc.assert(
-      fc.property(walk() as fc.Arbitrary<readonly { kind: string; before: unknown; event: unknown }[]>, (steps) => {
-        for (const { kind, before, event } of steps) {
-          if (kind !== "refused") continue;
-          const picture = JSON.stringify(before);
-          assert.equal(engine.step(before, event), null);
-          assert.equal(engine.can(before, event), false);
-          assert.equal(JSON.stringify(before), picture);
-          refused += 1;
-        }
-      }),
+      fc.property(
+        walk() as fc.Arbitrary<readonly { kind: string; before: unknown; event: unknown }[]>,
+        (steps) => {
+          for (const { kind, before, event } of steps) {
+            if (kind !== "refused") continue;
+            const picture = JSON.stringify(before);
+            assert.equal(engine.step(before, event), null);
+            assert.equal(engine.can(before, event), false);
+            assert.equal(JSON.stringify(before), picture);
+            refused += 1;
+          }
+        },
+      ),
       { numRuns: 60 },
     );
     expect(refused).toBeGreaterThan(100);

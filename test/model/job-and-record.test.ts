@@ -15,7 +15,11 @@ import type { ActorState } from "../../machines/engine/chart.ts";
 import { InvariantError } from "../../machines/invariant.ts";
 import { type JobContext, jobChart, jobStateOf } from "../../machines/job/chart.ts";
 import type { JobEvent } from "../../machines/job/events.ts";
-import { LIVENESS_STATES, type LivenessContext, livenessChart } from "../../machines/liveness/chart.ts";
+import {
+  LIVENESS_STATES,
+  type LivenessContext,
+  livenessChart,
+} from "../../machines/liveness/chart.ts";
 import type { LivenessEvent } from "../../machines/liveness/events.ts";
 import { jobEvents, jobKey, livenessEvents, specOf } from "../support/chart-events.ts";
 import { TestRuntime } from "../support/runtime.ts";
@@ -74,7 +78,10 @@ async function explore(observations: readonly LivenessEvent[]) {
   };
   const keyOf = ({ state, record }: States) =>
     `${state.value} ${jobKey(state)} ${record.value} ${record.context.attempt > 0}`;
-  const start: States = { state: jobChart.engine.initial(), record: livenessChart.engine.initial() };
+  const start: States = {
+    state: jobChart.engine.initial(),
+    record: livenessChart.engine.initial(),
+  };
   const pairs = new Map([[keyOf(start), start]]);
   const faults = new Set<string>();
   for (const from of pairs.values()) {

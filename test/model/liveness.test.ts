@@ -4,7 +4,11 @@
 import { describe, expect, it } from "vitest";
 
 import type { ActorState } from "../../machines/engine/chart.ts";
-import { LIVENESS_STATES, type LivenessContext, livenessChart } from "../../machines/liveness/chart.ts";
+import {
+  LIVENESS_STATES,
+  type LivenessContext,
+  livenessChart,
+} from "../../machines/liveness/chart.ts";
 import { livenessEvents, livenessKey, SILENCE } from "../support/chart-events.ts";
 import { edgeCover } from "../support/model/edge-cover.ts";
 import { stateTable, transitionTable } from "../support/transition-table.ts";

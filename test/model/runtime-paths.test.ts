@@ -34,41 +34,44 @@ function beginningsOf(paths: readonly Path[]): readonly Path[] {
 }
 
 describe("the real runtime", () => {
-  it.each(CLASSES)("[ES-7, ES-2] takes every transition of the job chart, and a crash after any step folds to where it stood: %s", async (retryClass) => {
-    const beginnings = beginningsOf(pathsOf(retryClass));
-    let folds = 0;
-    let steps = 0;
-    for (const beginning of beginnings) {
-      const driven = await DrivenJob.begin();
-      for (const { event, after } of beginning) {
-        await driven.perform(event);
-        steps += 1;
-        if (jobChart.engine.isFinal(after.value)) expect(driven.state).toBeNull();
-        else {
-          const { value, context } = driven.state ?? { value: "gone", context: null };
-          const { attempt, pending, awaited, waitingFor, answers, cancel } = after.context;
-          expect([value, context]).toMatchObject([
-            after.value,
-            { attempt, pending, awaited, waitingFor, answers, cancel },
-          ]);
+  it.each(CLASSES)(
+    "[ES-7, ES-2] takes every transition of the job chart, and a crash after any step folds to where it stood: %s",
+    async (retryClass) => {
+      const beginnings = beginningsOf(pathsOf(retryClass));
+      let folds = 0;
+      let steps = 0;
+      for (const beginning of beginnings) {
+        const driven = await DrivenJob.begin();
+        for (const { event, after } of beginning) {
+          await driven.perform(event);
+          steps += 1;
+          if (jobChart.engine.isFinal(after.value)) expect(driven.state).toBeNull();
+          else {
+            const { value, context } = driven.state ?? { value: "gone", context: null };
+            const { attempt, pending, awaited, waitingFor, answers, cancel } = after.context;
+            expect([value, context]).toMatchObject([
+              after.value,
+              { attempt, pending, awaited, waitingFor, answers, cancel },
+            ]);
+          }
         }
+        const expected = recoveredValue(driven.state, retryClass);
+        await driven.crash();
+        expect([beginning.map(({ event }) => event.type), driven.state?.value ?? null]).toEqual([
+          beginning.map(({ event }) => event.type),
+          expected,
+        ]);
+        // A fold runs nothing: code ran exactly as often as a start was acknowledged.
+        expect(driven.runs).toBe(driven.history.filter((type) => type === "started").length);
+        if (beginning.length > 0) await driven.end();
+        expect(driven.test.faults()).toEqual([]);
+        folds += driven.folds;
       }
-      const expected = recoveredValue(driven.state, retryClass);
-      await driven.crash();
-      expect([beginning.map(({ event }) => event.type), driven.state?.value ?? null]).toEqual([
-        beginning.map(({ event }) => event.type),
-        expected,
-      ]);
-      // A fold runs nothing: code ran exactly as often as a start was acknowledged.
-      expect(driven.runs).toBe(driven.history.filter((type) => type === "started").length);
-      if (beginning.length > 0) await driven.end();
-      expect(driven.test.faults()).toEqual([]);
-      folds += driven.folds;
-    }
-    say(
-      `${retryClass}: ${beginnings.length} beginnings of paths, ${steps} steps, ${folds} folds compared with live actors`,
-    );
-  });
+      say(
+        `${retryClass}: ${beginnings.length} beginnings of paths, ${steps} steps, ${folds} folds compared with live actors`,
+      );
+    },
+  );
 
   it("[ES-7, ES-2] goes on along a path with a crash after every single step of it", async () => {
     let folds = 0;
@@ -88,7 +91,8 @@ describe("the real runtime", () => {
           await driven.perform(event);
           taken += 1;
           const isNextBlocked = path[at + 1]?.event.type === "job.blocked";
-          const isHeld = driven.state?.value === "blocked" && path[at + 1]?.event.type !== "job.unblocked";
+          const isHeld =
+            driven.state?.value === "blocked" && path[at + 1]?.event.type !== "job.unblocked";
           await driven.crash({ isTypeAway: isNextBlocked || isHeld });
           reached.add(driven.state?.value ?? "(gone)");
         }

@@ -31,7 +31,8 @@ function assertAtRest({ runtime }: TestRuntime): void {
     if (value === "interrupted") assert.notEqual(spec?.retryClass, "safe_to_retry", job.id);
     else if (value === "waiting") {
       assert.ok(pending.length > 0, `${job.id} waits for something`);
-      for (const id of pending) assert.ok(cells.task(id) !== undefined, `${id}, for which ${job.id} waits, is live`);
+      for (const id of pending)
+        assert.ok(cells.task(id) !== undefined, `${id}, for which ${job.id} waits, is live`);
     } else {
       // Told to end or not: its code waits for a child, and does not look up.
       assert.equal(spec?.kind, "doer", `${job.id} is ${value}`);
@@ -51,7 +52,8 @@ describe("random workflows", () => {
         const compare = ({ runtime, log }: TestRuntime) => {
           if (runtime.world.journal.pendingCount === 0) assertLiveIsFold(runtime, log.messages);
         };
-        if (process.env.MINE) process.stderr.write("."); const { test, drain } = await playedOf(plan, compare);
+        if (process.env.MINE) process.stderr.write(".");
+        const { test, drain } = await playedOf(plan, compare);
         assertLaws(test.log.messages);
         crashes += plan.filter(({ kind }) => kind === "crash").length;
         const cut = test.log.messages.slice(0, cutOf(test, where));
@@ -61,10 +63,17 @@ describe("random workflows", () => {
         assertAtRest(test);
         assertLaws(test.log.messages);
         assertLiveIsFold(test.runtime, test.log.messages);
-        jobs += [...historiesOf(test.log.messages).keys()].filter((actor) => actor.startsWith("job:")).length;
+        jobs += [...historiesOf(test.log.messages).keys()].filter((actor) =>
+          actor.startsWith("job:"),
+        ).length;
         assert.deepEqual(test.faults(), []);
       }),
-      { numRuns: 4000, timeout: 3000, interruptAfterTimeLimit: 300000, markInterruptAsFailure: false },
+      {
+        numRuns: 4000,
+        timeout: 3000,
+        interruptAfterTimeLimit: 300000,
+        markInterruptAsFailure: false,
+      },
     );
     say(`random workflows: ${jobs} jobs, ${crashes} crashes, ${cuts} logs cut`);
     expect(jobs).toBeGreaterThan(200);
@@ -97,6 +106,9 @@ async function assertCutRecovers(cut: Parameters<typeof copyLog>[0]): Promise<vo
   const after = historiesOf(log.messages);
   for (const actor of ended)
     assert.equal(after.get(actor)?.length, before.get(actor)?.length, `${actor} has ended`);
-  const labels = ended.map((actor) => (specIn(before.get(actor) ?? []).input as { label: string }).label);
-  for (const label of labels) assert.equal(shop.runs(label), 0, `${label} has ended and does not run`);
+  const labels = ended.map(
+    (actor) => (specIn(before.get(actor) ?? []).input as { label: string }).label,
+  );
+  for (const label of labels)
+    assert.equal(shop.runs(label), 0, `${label} has ended and does not run`);
 }

@@ -93,7 +93,8 @@ export class DrivenJob {
   async end(): Promise<void> {
     for (let moves = 0; moves < 5 && this.state !== null; moves += 1) {
       const { value } = this.state;
-      if (value === "waiting" || value === "blocked") await this.test.runtime.cancel(ID, "end", "ada");
+      if (value === "waiting" || value === "blocked")
+        await this.test.runtime.cancel(ID, "end", "ada");
       else if (value === "interrupted")
         await this.test.runtime.resolve(ID, { kind: "completed", result: null }, "ada", "end");
       else this.shop.end(ID);
@@ -151,7 +152,10 @@ export class DrivenJob {
     const { cells, runTurn } = this.test.runtime.world;
     const job = cells.task(ID)?.job;
     assert.ok(job !== undefined, "the job is live");
-    assert.ok(runTurn("model", (turn) => turn.apply(job, event)), `${event.type} is taken`);
+    assert.ok(
+      runTurn("model", (turn) => turn.apply(job, event)),
+      `${event.type} is taken`,
+    );
   }
 
   #now(): number {
@@ -190,7 +194,10 @@ export function recoveredValue(
       if (retryClass !== "safe_to_retry") return "interrupted";
       return state.context.attempt > 1 ? null : "running";
     default:
-      assert.ok(value === "cancelling" || value === "expiring" || jobChart.engine.isFinal(value), value);
+      assert.ok(
+        value === "cancelling" || value === "expiring" || jobChart.engine.isFinal(value),
+        value,
+      );
       return null;
   }
 }

@@ -68,9 +68,14 @@ function familyPicture(kinship: Kinship, parent: string): unknown {
 function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(plain);
-  assert.ok([Object.prototype, null].includes(Object.getPrototypeOf(value)), "a context is plain data");
+  assert.ok(
+    [Object.prototype, null].includes(Object.getPrototypeOf(value)),
+    "a context is plain data",
+  );
   return Object.fromEntries(
-    Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [[key, plain(item)]])),
+    Object.entries(value).flatMap(([key, item]) =>
+      item === undefined ? [] : [[key, plain(item)]],
+    ),
   );
 }
 

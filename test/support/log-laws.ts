@@ -47,7 +47,8 @@ export function assertLaws(messages: readonly StoredMessage[]): void {
     if (actor.startsWith("dispatcher")) continue;
     history.forEach(({ sequence, from }, at) => {
       assert.equal(sequence, at + 1, `${actor}: no number is left out, and none given twice`);
-      if (at > 0) assert.equal(from, history[at - 1]?.to, `${actor}: each move begins where the last ended`);
+      if (at > 0)
+        assert.equal(from, history[at - 1]?.to, `${actor}: each move begins where the last ended`);
     });
     const end = history.findIndex(({ to }) => JOB_FINALS.includes(to));
     assert.ok(end < 0 || end === history.length - 1, `${actor}: nothing leaves an end`);
@@ -72,6 +73,11 @@ function assertJob(
   assert.ok(count("job.started") <= 1 + automatic + ordered, `${id} starts once an attempt`);
   const last = history.at(-1)?.to ?? "";
   const record = histories.get(`liveness:${id}`)?.at(-1)?.to;
-  if (JOB_FINALS.includes(last)) assert.equal(record, RECORD_OF[last], `${id} and its record agree`);
-  else assert.ok(!["completed", "failed", "cancelled"].includes(record ?? ""), `${id} and its record agree`);
+  if (JOB_FINALS.includes(last))
+    assert.equal(record, RECORD_OF[last], `${id} and its record agree`);
+  else
+    assert.ok(
+      !["completed", "failed", "cancelled"].includes(record ?? ""),
+      `${id} and its record agree`,
+    );
 }

@@ -157,7 +157,9 @@ export class TestRuntime {
 
   /** Event types of the dispatcher, in order. */
   stateOfLog(): readonly string[] {
-    return this.transitions("dispatcher:").map(({ event }) => event.type.replace("dispatcher.", ""));
+    return this.transitions("dispatcher:").map(({ event }) =>
+      event.type.replace("dispatcher.", ""),
+    );
   }
 
   /** Where a live job stands; null when it is not in memory. */
@@ -187,8 +189,12 @@ export function transitionsIn(messages: readonly StoredMessage[]): readonly Tran
 /** Another log with the same messages: what is left of it after a crash that lost the rest. */
 export async function copyLog(messages: readonly StoredMessage[]): Promise<MemoryLog> {
   const log = new MemoryLog();
-  const appender = await log.openAppender({ onAnswer: () => undefined, onDisconnect: () => undefined });
-  for (const { subject, id, frame, body } of messages) appender.publish({ subject, id, frame, body }, 1);
+  const appender = await log.openAppender({
+    onAnswer: () => undefined,
+    onDisconnect: () => undefined,
+  });
+  for (const { subject, id, frame, body } of messages)
+    appender.publish({ subject, id, frame, body }, 1);
   await appender.close();
   return log;
 }
@@ -197,7 +203,9 @@ export async function copyLog(messages: readonly StoredMessage[]): Promise<Memor
 export function wholePrefixes(messages: readonly StoredMessage[]): readonly number[] {
   return messages.flatMap(({ frame, sequence }) => {
     const parsed: Frame | null = parseFrame(frame);
-    return parsed !== null && (parsed.index === 0 || parsed.part === parsed.parts) ? [sequence] : [];
+    return parsed !== null && (parsed.index === 0 || parsed.part === parsed.parts)
+      ? [sequence]
+      : [];
   });
 }
 

@@ -17,9 +17,9 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe } from "vitest";
 import type { Durability } from "../../actors/journal/codec.ts";
+import { type ObtainedServer, obtainNatsServer } from "../../infra/nats-server/binary/obtain.ts";
 import type { Credentials } from "../../infra/nats-server/credentials.ts";
 import { launchNatsServer } from "../../infra/nats-server/launch.ts";
-import { type ObtainedServer, obtainNatsServer } from "../../infra/nats-server/obtain.ts";
 import type { NatsServer } from "../../infra/nats-server/server.ts";
 import {
   isRunning,

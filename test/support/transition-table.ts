@@ -28,7 +28,9 @@ export function transitionTable<Context, Event extends ChartEvent>(
 }
 
 /** The states, in document order, with what is final marked. */
-export function stateTable<Context, Event extends ChartEvent>(chart: Chart<Context, Event>): string {
+export function stateTable<Context, Event extends ChartEvent>(
+  chart: Chart<Context, Event>,
+): string {
   const rows = chart.stateValues.map((value) => {
     const events = [...new Set(chart.machine.root.states[value]?.ownEvents ?? [])];
     const leaves = chart.engine.isFinal(value) ? "nothing: it is final" : `${events.length} events`;

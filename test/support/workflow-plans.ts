@@ -174,13 +174,16 @@ export class PlayedWorkflow {
     const after = job.after.flatMap((distance) => this.#handles.get(number - distance) ?? []);
     const { toleratesFailures, timeoutMs } = job;
     const options = { after, toleratesFailures, timeoutMs };
-    void this.test.runtime.submit(definition, { label }, options).then(
-      (handle) => void this.#handles.set(number, handle),
-      codeOf,
-    );
+    void this.test.runtime
+      .submit(definition, { label }, options)
+      .then((handle) => void this.#handles.set(number, handle), codeOf);
   }
 
-  async #plan(parent: string, { children, isFanOut }: PlannedJob, context: DoerContext): Promise<Json> {
+  async #plan(
+    parent: string,
+    { children, isFanOut }: PlannedJob,
+    context: DoerContext,
+  ): Promise<Json> {
     const results: Promise<Json>[] = [];
     for (const [at, kind] of children.entries()) {
       const label = `${parent}.${at}`;

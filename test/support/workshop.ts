@@ -103,7 +103,10 @@ export class Workshop {
     this.#begin(context, label).catch(() => undefined);
   }
 
-  #tool(type: string, retry: { class: "safe_to_retry" | "unknown_no_automatic_retry"; budget?: number }) {
+  #tool(
+    type: string,
+    retry: { class: "safe_to_retry" | "unknown_no_automatic_retry"; budget?: number },
+  ) {
     return defineTool({
       type,
       input: Labelled,

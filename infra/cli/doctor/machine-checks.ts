@@ -9,16 +9,16 @@ import { dirname } from "node:path";
 import { isHoldfastError } from "../../../actors/errors.ts";
 import type { Durability } from "../../../actors/journal/codec.ts";
 import { dataFolder, ownerOf } from "../../daemon/data-folder.ts";
-import { connectExternal } from "../../nats-server/external.ts";
-import { findNatsServer } from "../../nats-server/find.ts";
-import { reasonOf } from "../../nats-server/folder.ts";
+import { findNatsServer } from "../../nats-server/binary/find.ts";
 import {
   capabilitiesOf,
   formatVersion,
   RECOMMENDED_VERSION,
   type ServerVersion,
   versionNeededFor,
-} from "../../nats-server/version.ts";
+} from "../../nats-server/binary/version.ts";
+import { connectExternal } from "../../nats-server/external.ts";
+import { reasonOf } from "../../nats-server/folder.ts";
 import { dataDirOf, natsOf } from "../daemon-link.ts";
 import type { Invocation } from "../line/verb.ts";
 import { bytes } from "../text.ts";

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Environment } from "../../../infra/nats-server/cache.ts";
-import { findNatsServer, type ServerSource } from "../../../infra/nats-server/find.ts";
-import { provideNatsServer } from "../../../infra/nats-server/provide.ts";
+import type { Environment } from "../../../infra/nats-server/binary/cache.ts";
+import { findNatsServer, type ServerSource } from "../../../infra/nats-server/binary/find.ts";
+import { provideNatsServer } from "../../../infra/nats-server/binary/provide.ts";
 
 let root: string;
 let environment: Environment;

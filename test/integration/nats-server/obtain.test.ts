@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cacheFolder } from "../../../infra/nats-server/cache.ts";
-import { obtainNatsServer } from "../../../infra/nats-server/obtain.ts";
-import { formatVersion } from "../../../infra/nats-server/version.ts";
+import { cacheFolder } from "../../../infra/nats-server/binary/cache.ts";
+import { obtainNatsServer } from "../../../infra/nats-server/binary/obtain.ts";
+import { formatVersion } from "../../../infra/nats-server/binary/version.ts";
 import { readProcessIdentity } from "../../../infra/processes/identity.ts";
 import { killProcess } from "../../support/server.ts";
 import { firstLine, testBench, until } from "./fixtures.ts";

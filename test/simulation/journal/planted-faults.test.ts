@@ -6,7 +6,7 @@ import { PLANTED } from "./planted.ts";
 import { run } from "./run.ts";
 
 /** Far fewer than CI plays (lives.test.ts). */
-const RUNS_MAX = 40;
+const RUNS_MAX = 120;
 
 /** The first seed whose run notices, with what it noticed; null: none does. */
 async function findFault(name: string): Promise<string | null> {

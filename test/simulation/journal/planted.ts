@@ -8,11 +8,14 @@ import type { OutgoingMessage, PublishAnswer, StoredMessage } from "../../../act
 import type { Decorate } from "../../unit/journal/rig/owner.ts";
 import { FENCE_SUBJECT } from "../../unit/journal/rig/records.ts";
 
+/** What was sent at once: one message, or several that are stored as one. */
+type Sent = readonly OutgoingMessage[];
+
 interface Between {
   /** What is sent instead of a message. */
   readonly sending?: (message: OutgoingMessage) => OutgoingMessage;
-  /** What is told instead of an answer to that message. */
-  readonly telling?: (answer: PublishAnswer, message: OutgoingMessage) => PublishAnswer;
+  /** What is told instead of an answer. */
+  readonly telling?: (answer: PublishAnswer, sent: Sent) => PublishAnswer;
   /** Whether every record is told to be stored as soon as it is sent. */
   readonly isEager?: boolean;
   /** What is read instead of a message, by a read that starts at `from`; null: it is not seen. */
@@ -28,24 +31,29 @@ const between =
     const { sending = same, telling = same, reading = same, isEager = false } = plant();
     return {
       openAppender: async (events) => {
-        const sent = new Map<number, OutgoingMessage>();
+        const sentAt = new Map<number, Sent>();
         const appender = await log.openAppender({
           onDisconnect: events.onDisconnect,
           onAnswer: (index, answer) => {
-            const message = sent.get(index);
-            events.onAnswer(index, message === undefined ? answer : telling(answer, message));
+            const sent = sentAt.get(index);
+            events.onAnswer(index, sent === undefined ? answer : telling(answer, sent));
           },
         });
-        const publish = (message: OutgoingMessage, index: number): void => {
-          sent.set(index, message);
-          appender.publish(sending(message), index);
-          if (isEager && !isFence(message))
-            queueMicrotask(() => events.onAnswer(index, storedAsExpected(message)));
+        const note = (sent: Sent, index: number): void => {
+          sentAt.set(index, sent);
+          if (isEager && !sent.some(isFence))
+            queueMicrotask(() => events.onAnswer(index, storedAsExpected(sent)));
         };
         return {
-          batchMax: 0, // Its faults befall single messages.
-          publish,
-          publishBatch: (messages, lastIndex) => appender.publishBatch(messages, lastIndex),
+          batchMax: appender.batchMax,
+          publish: (message, index) => {
+            appender.publish(sending(message), index);
+            note([message], index);
+          },
+          publishBatch: (messages, lastIndex) => {
+            appender.publishBatch(messages.map(sending), lastIndex);
+            note(messages, lastIndex);
+          },
           close: () => appender.close(),
         };
       },
@@ -73,9 +81,9 @@ const isFence = ({ subject }: { readonly subject: string }): boolean => subject 
 const alone = (frame: Frame): Frame => ({ ...frame, part: 1, parts: 1 });
 
 /** Stored where it was expected, whatever really happened. */
-const storedAsExpected = ({ expectedLastSequence = 0 }: OutgoingMessage): PublishAnswer => ({
+const storedAsExpected = (sent: Sent): PublishAnswer => ({
   kind: "stored",
-  sequence: expectedLastSequence + 1,
+  sequence: (sent[0]?.expectedLastSequence ?? 0) + sent.length,
   isDuplicate: false,
 });
 
@@ -115,12 +123,12 @@ export const PLANTED: Readonly<Record<string, Decorate>> = {
     reading: (message) => withFrame(message, alone),
   })),
   "the duplicate rule: an answer of a duplicate is an acknowledgement": between(() => ({
-    telling: (answer, message) =>
-      answer.kind === "stored" && answer.isDuplicate ? storedAsExpected(message) : answer,
+    telling: (answer, sent) =>
+      answer.kind === "stored" && answer.isDuplicate ? storedAsExpected(sent) : answer,
   })),
   "the refusal: it is an acknowledgement": between(() => ({
-    telling: (answer, message) =>
-      answer.kind === "refused" && !isFence(message) ? storedAsExpected(message) : answer,
+    telling: (answer, sent) =>
+      answer.kind === "refused" && !sent.some(isFence) ? storedAsExpected(sent) : answer,
   })),
   "the wait for the answer: a record is acknowledged when it is sent": between(() => ({
     isEager: true,

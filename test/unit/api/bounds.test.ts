@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ConflictError, IllegalStateError, InvalidArgumentError } from "../../../actors/errors.ts";
-import { isDoneWithin, orNullWithin } from "../../../infra/api/bounded-wait.ts";
 import { DETAILS_BYTES_MAX, PAGE_BYTES_MAX } from "../../../infra/api/contract/limits.ts";
 import { pageOf } from "../../../infra/api/handlers/pages.ts";
 import { refusalOf, statusOf } from "../../../infra/api/refusal.ts";
 import { Turnstile } from "../../../infra/api/turnstile.ts";
 import { Teardown } from "../../../infra/daemon/teardown.ts";
+import { isDoneWithin, orNullWithin } from "../../../infra/system/bounded-wait.ts";
 
 describe("a page", () => {
   const from = (offset: number) => ({ position: 9, offset });

@@ -24,6 +24,7 @@ const node = (id: string, given: Partial<FlatNode> = {}): FlatNode => ({
   type: "load",
   kind: "tool",
   name: "load",
+  key: null,
   ordinal: null,
   state: "COMPLETED",
   liveness: "completed",
@@ -176,6 +177,7 @@ const entry = (id: string, given: Partial<Entry> = {}): Entry => ({
   isOrphan: false,
   type: "load",
   name: "load",
+  key: null,
   state: "COMPLETED",
   attempts: 1,
   startedAt: NOW - 4_000,
@@ -306,4 +308,11 @@ describe("the status", () => {
     expect(text).toContain("bad: does not match its checksum");
     expect(text).toContain("at position 44, 44.5 KiB of at most 1.0 MiB, 3 not acknowledged");
   });
+});
+
+it("shows a job that its parent named by type and key, in the trajectory, and by id and key in the tree", () => {
+  const [, row = ""] = renderTrajectory([entry("load-9f3a", { key: "minutes/june.md" })], options);
+  expect(row).toContain("load minutes/june.md");
+  const [line = ""] = renderTree([node("load-9f3a", { key: "minutes/june.md" })], options);
+  expect(line).toContain("load-9f3a minutes/june.md");
 });

@@ -50,7 +50,9 @@ describe("a running job", () => {
     });
     shop.answer("child", async () => {
       const context = shop.context("child");
-      await new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
+      await new Promise<void>((resolve) =>
+        context.signal.addEventListener("abort", () => resolve()),
+      );
       context.checkCancellation();
       return "not reached";
     });
@@ -138,7 +140,9 @@ describe("a running job", () => {
       const standing = standingOf(handle);
       expect([`completed "done"`, "job_cancelled"]).toContain(standing);
       expect(answer.isCancelled).toBe(standing === "job_cancelled");
-      const finals = test.transitions("job:a").filter(({ to }) => ["completed", "cancelled"].includes(to));
+      const finals = test
+        .transitions("job:a")
+        .filter(({ to }) => ["completed", "cancelled"].includes(to));
       expect(finals).toHaveLength(1);
       expect(test.faults()).toEqual([]);
       assertLiveIsFold(test.runtime, test.log.messages);
@@ -150,7 +154,11 @@ describe("a job that has not started", () => {
   it("[CAN-1] is settled on the spot: waiting on a dependency", async () => {
     const { shop, test } = await start();
     const held = await test.runtime.submit(shop.safe, { label: "held" }, { id: "held" });
-    const waiting = await test.runtime.submit(shop.quick, { label: "w" }, { id: "w", after: [held] });
+    const waiting = await test.runtime.submit(
+      shop.quick,
+      { label: "w" },
+      { id: "w", after: [held] },
+    );
     expect(test.stateOf("w")).toBe("waiting");
     expect(await waiting.cancel("enough")).toEqual({ isCancelled: true, decision: "cancelled" });
     expect(standingOf(waiting)).toBe("job_cancelled");
@@ -236,7 +244,11 @@ describe("a parent's cancel", () => {
     expect(standingOf(root)).toBe("job_cancelled");
     expect(test.runtime.health().liveJobs).toBe(0);
     expect(shop.runs("m1.late")).toBe(0);
-    const ends = test.transitions().filter(({ actor, from, to }) => actor.startsWith("job:") && to === "cancelled" && from !== to);
+    const ends = test
+      .transitions()
+      .filter(
+        ({ actor, from, to }) => actor.startsWith("job:") && to === "cancelled" && from !== to,
+      );
     expect(ends).toHaveLength(7);
     expect(test.faults()).toEqual([]);
   });

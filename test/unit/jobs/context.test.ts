@@ -6,10 +6,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-
+import { SystemError } from "../../../actors/errors.ts";
 import { Cancellation, CancellationSignal } from "../../../actors/jobs/cancellation.ts";
 import { defineDoer, defineTool } from "../../../actors/jobs/definition.ts";
-import { SystemError } from "../../../actors/errors.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { afterTimer } from "../../support/platform-timer.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
@@ -245,7 +244,9 @@ describe("a job's end", () => {
       { type: "job.timeoutReached", attempt: 1, graceUntil: 1 },
       { type: "job.started", attempt: 2, timeoutAt: null },
     ] as const)
-      expect(test.runtime.world.runTurn("test", (turn) => turn.apply(cells.job, event))).toBe(false);
+      expect(test.runtime.world.runTurn("test", (turn) => turn.apply(cells.job, event))).toBe(
+        false,
+      );
     expect(test.log.messages).toHaveLength(length);
     expect(standingOf(handle)).toBe("completed 1");
   });
@@ -283,26 +284,37 @@ describe("what a job throws", () => {
     ["an error of another library with a code like ours", new Teapot("short and stout"), "short"],
     ["an error in a cycle", cyclic(), "round"],
     ["an error of any length", new Error("x".repeat(100_000)), "xxx"],
-    ["details that are no JSON", new SystemError("x", { details: { big: 1n } }), "cannot be recorded"],
-    ["details too large for the log", new SystemError("x", { details: { x: "x".repeat(300_000) } }), "bytes"],
+    [
+      "details that are no JSON",
+      new SystemError("x", { details: { big: 1n } }),
+      "cannot be recorded",
+    ],
+    [
+      "details too large for the log",
+      new SystemError("x", { details: { x: "x".repeat(300_000) } }),
+      "bytes",
+    ],
   ];
 
-  it.each(thrown)("[RR-5] is recorded and ends it, whatever it is: %s", async (_name, value, says) => {
-    const shop = new Workshop();
-    const test = await TestRuntime.start({ definitions: shop.all });
-    const handle = await test.runtime.submit(shop.safe, { label: "a" }, { id: "a" });
-    await flush();
-    shop.fail("a", value);
-    const failure = await failureOf(handle);
-    expect(failure.message).toContain(says);
-    expect(failure.message.length).toBeLessThan(3_000);
-    expect(test.stateOf("a")).toBeNull();
-    expect(test.states("a").at(-1)).toBe("failed");
-    expect(test.runtime.health().runningJobs).toBe(0);
-    await test.restart();
-    const again = await test.runtime.find("a");
-    expect(again && (await failureOf(again)).message).toBe(failure.message);
-  });
+  it.each(thrown)(
+    "[RR-5] is recorded and ends it, whatever it is: %s",
+    async (_name, value, says) => {
+      const shop = new Workshop();
+      const test = await TestRuntime.start({ definitions: shop.all });
+      const handle = await test.runtime.submit(shop.safe, { label: "a" }, { id: "a" });
+      await flush();
+      shop.fail("a", value);
+      const failure = await failureOf(handle);
+      expect(failure.message).toContain(says);
+      expect(failure.message.length).toBeLessThan(3_000);
+      expect(test.stateOf("a")).toBeNull();
+      expect(test.states("a").at(-1)).toBe("failed");
+      expect(test.runtime.health().runningJobs).toBe(0);
+      await test.restart();
+      const again = await test.runtime.find("a");
+      expect(again && (await failureOf(again)).message).toBe(failure.message);
+    },
+  );
 
   it("[ES-2] is for its dependents, live, what the log gives back: dates are texts, and nothing is undefined", async () => {
     const shop = new Workshop();

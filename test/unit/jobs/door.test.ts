@@ -178,7 +178,11 @@ describe("who submits", () => {
 describe("soundness", () => {
   it("[DOOR-4] refuses a job that depends on itself, naming the cycle; a diamond runs, and nobody else is held up", async () => {
     const { shop, test } = await start();
-    const self = await test.runtime.submit(shop.quick, { label: "self" }, { id: "s", after: ["s"] });
+    const self = await test.runtime.submit(
+      shop.quick,
+      { label: "self" },
+      { id: "s", after: ["s"] },
+    );
     const refusal = await failureOf(self);
     expect(refusal.code).toBe("invalid_argument");
     expect(refusal.message).toContain("s → s");
@@ -404,10 +408,7 @@ describe("a context that outlives its job", () => {
     for (const call of calls) {
       const code = await Promise.resolve()
         .then(call)
-        .then(
-          (handle) => (handle === undefined ? "taken" : standingOf(anything(handle))),
-          codeOf,
-        );
+        .then((handle) => (handle === undefined ? "taken" : standingOf(anything(handle))), codeOf);
       expect(code).toBe("illegal_state");
     }
     expect(shop.runs("a")).toBe(0);

@@ -98,8 +98,7 @@ describe("children", () => {
   it("[TREE-6] new to the second run get ordinals above all recorded ones, and recorded ones keep theirs", async () => {
     const shop = new Workshop();
     const ask = async (context: DoerContext, order: readonly string[]) => {
-      for (const label of order)
-        await (await context.submitInStep(shop.quick, { label })).result();
+      for (const label of order) await (await context.submitInStep(shop.quick, { label })).result();
       return null;
     };
     const { test, handle } = await twice(
@@ -362,12 +361,16 @@ describe("a step", () => {
     const keys = ["__proto__", "constructor", "a.b", "a b", "ключ", "💧", "*", ">", "../x", "0"];
     const plan: Plan = async (context) => {
       const values: string[] = [];
-      for (const key of keys) values.push(await context.step(key, () => `${key} ${context.attempt}`));
+      for (const key of keys)
+        values.push(await context.step(key, () => `${key} ${context.attempt}`));
       const refused = await Promise.allSettled(
         ["", " ", "#x", "\ud800", "x".repeat(201)].map(async (key) => context.step(key, () => 1)),
       );
       if (context.attempt === 1) return forever();
-      return [values, refused.map((each) => (each.status === "rejected" ? codeOf(each.reason) : "taken"))];
+      return [
+        values,
+        refused.map((each) => (each.status === "rejected" ? codeOf(each.reason) : "taken")),
+      ];
     };
     const { handle } = await twice(shop, plan, plan);
     expect(await handle.result()).toEqual([
@@ -484,7 +487,9 @@ describe("a wait", () => {
     await test.runtime.submit(shop.doer, { label: "root" }, { id: "r" });
     await flush();
     const { runtime } = test;
-    await expect(runtime.answer("r", "other", 1, "ada")).rejects.toMatchObject({ code: "conflict" });
+    await expect(runtime.answer("r", "other", 1, "ada")).rejects.toMatchObject({
+      code: "conflict",
+    });
     await expect(runtime.answer("no", "word", 1, "ada")).rejects.toMatchObject({
       code: "not_found",
     });

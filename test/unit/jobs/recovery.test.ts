@@ -48,7 +48,9 @@ describe("a job that is safe to retry", () => {
       "retrying",
       "running",
     ]);
-    const rerun = test.transitions("job:a").find(({ event }) => event.type === "job.rerunScheduled");
+    const rerun = test
+      .transitions("job:a")
+      .find(({ event }) => event.type === "job.rerunScheduled");
     expect(rerun?.reason).toContain("attempt 1");
     const lost = test.transitions("liveness:a").find(({ to }) => to === "observer_unknown");
     expect(lost?.evidence).toMatchObject({ owner: "test-2" });
@@ -65,7 +67,9 @@ describe("a job that is safe to retry", () => {
     expect(shop.runs("a")).toBe(3);
     const failure = await failureOf(await find(test, "a"));
     expect(failure.message).toContain("worker_lost");
-    expect(failure).toMatchObject({ details: { reason: "worker_lost", attempts: 3, retryBudget: 2 } });
+    expect(failure).toMatchObject({
+      details: { reason: "worker_lost", attempts: 3, retryBudget: 2 },
+    });
     expect(test.states("a").at(-1)).toBe("failed");
     expect(test.runtime.health().liveJobs).toBe(0);
   });
@@ -198,7 +202,9 @@ describe("a job of another class", () => {
     await test.restart();
     expect(test.stateOf("a")).toBe("interrupted");
     expect(shop.runs("a")).toBe(2);
-    const rerun = test.transitions("job:a").find(({ event }) => event.type === "job.rerunScheduled");
+    const rerun = test
+      .transitions("job:a")
+      .find(({ event }) => event.type === "job.rerunScheduled");
     expect(rerun?.reason).toContain("ada ordered");
   });
 
@@ -211,7 +217,9 @@ describe("a job of another class", () => {
     await expect(runtime.resolve("a", done, "ada", "x")).rejects.toMatchObject({
       code: "illegal_state",
     });
-    await expect(runtime.resolve("b", done, "ada", "x")).rejects.toMatchObject({ code: "not_found" });
+    await expect(runtime.resolve("b", done, "ada", "x")).rejects.toMatchObject({
+      code: "not_found",
+    });
     await test.restart();
     await test.runtime.resolve("a", done, "ada", "x");
     await expect(test.runtime.resolve("a", done, "ada", "x")).rejects.toMatchObject({
@@ -303,7 +311,9 @@ describe("a job that has not started", () => {
     await test.advance(1_000);
     await test.restart();
     const starts = test.transitions().filter(({ event }) => event.type === "job.started");
-    expect(starts.slice(-labels.length).map(({ actor }) => actor.slice("job:".length))).toEqual(labels);
+    expect(starts.slice(-labels.length).map(({ actor }) => actor.slice("job:".length))).toEqual(
+      labels,
+    );
   });
 });
 
@@ -423,7 +433,9 @@ describe("an end with more dependents than one turn tells", () => {
     await flush();
     expect(test.runtime.health().liveJobs).toBe(0);
     // The end itself is one message, and so is each dependent that is told in its turn.
-    const groups = test.log.messages.slice(before).map(({ frame }) => parseFrame(frame)?.parts ?? 0);
+    const groups = test.log.messages
+      .slice(before)
+      .map(({ frame }) => parseFrame(frame)?.parts ?? 0);
     expect(Math.max(...groups)).toBe(DEPENDENTS_PER_TURN + 1);
     expect(test.notices.filter(({ kind }) => kind === "fault")).toEqual([]);
     const leaf = level[0] as JobHandle<unknown>;

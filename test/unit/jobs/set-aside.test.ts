@@ -130,48 +130,61 @@ describe("a job whose record cannot be read", () => {
     ],
   ];
 
-  it.each(ways)("[ES-6, ES-9] is set aside alone, told with its position: %s", async (_name, type, change) => {
-    const { shop, test } = await withBad(type, change);
-    const { setAside, liveJobs } = test.runtime.health();
-    expect(setAside).toMatchObject([{ job: "bad" }]);
-    const position = setAside[0]?.position ?? 0;
-    expect(test.log.messages[position - 1]?.subject).toMatch(/\.bad$/);
-    expect(test.notices.find(({ kind }) => kind === "found")).toBeDefined();
-    // It is there, and cannot be driven; its dependent is gated, nobody else is touched.
-    expect([liveJobs, test.stateOf("d"), test.stateOf("good")]).toEqual([2, "waiting", "running"]);
-    expect(shop.counts).toEqual({ bad: 1, good: 2 });
-    const again = await test.runtime.submit(shop.safe, { label: "bad" }, { id: "bad" });
-    expect((await failureOf(again)).message).toContain(`position ${position}`);
-    const after = await test.runtime.submit(shop.quick, { label: "e" }, { after: ["bad"] });
-    expect(["illegal_state", "not_found"]).toContain((await failureOf(after)).code);
-    expect(await test.runtime.cancel("bad", "x", "ada")).toMatchObject({ isCancelled: false });
-  });
+  it.each(ways)(
+    "[ES-6, ES-9] is set aside alone, told with its position: %s",
+    async (_name, type, change) => {
+      const { shop, test } = await withBad(type, change);
+      const { setAside, liveJobs } = test.runtime.health();
+      expect(setAside).toMatchObject([{ job: "bad" }]);
+      const position = setAside[0]?.position ?? 0;
+      expect(test.log.messages[position - 1]?.subject).toMatch(/\.bad$/);
+      expect(test.notices.find(({ kind }) => kind === "found")).toBeDefined();
+      // It is there, and cannot be driven; its dependent is gated, nobody else is touched.
+      expect([liveJobs, test.stateOf("d"), test.stateOf("good")]).toEqual([
+        2,
+        "waiting",
+        "running",
+      ]);
+      expect(shop.counts).toEqual({ bad: 1, good: 2 });
+      const again = await test.runtime.submit(shop.safe, { label: "bad" }, { id: "bad" });
+      expect((await failureOf(again)).message).toContain(`position ${position}`);
+      const after = await test.runtime.submit(shop.quick, { label: "e" }, { after: ["bad"] });
+      expect(["illegal_state", "not_found"]).toContain((await failureOf(after)).code);
+      expect(await test.runtime.cancel("bad", "x", "ada")).toMatchObject({ isCancelled: false });
+    },
+  );
 
-  it.each(ways)("[ES-6] starts the daemon every time: never a crash loop, and nothing is written about it: %s", async (_name, type, change) => {
-    const { test } = await withBad(type, change);
-    const written = test.log.messages.filter(({ subject }) => subject.endsWith(".bad")).length;
-    for (let restart = 0; restart < 3; restart += 1) {
-      await test.restart();
-      expect(test.runtime.health()).toMatchObject({ state: "ready", setAside: [{ job: "bad" }] });
-    }
-    const { messages } = test.log;
-    expect(messages.filter(({ subject }) => subject.endsWith(".bad"))).toHaveLength(written);
-  });
+  it.each(ways)(
+    "[ES-6] starts the daemon every time: never a crash loop, and nothing is written about it: %s",
+    async (_name, type, change) => {
+      const { test } = await withBad(type, change);
+      const written = test.log.messages.filter(({ subject }) => subject.endsWith(".bad")).length;
+      for (let restart = 0; restart < 3; restart += 1) {
+        await test.restart();
+        expect(test.runtime.health()).toMatchObject({ state: "ready", setAside: [{ job: "bad" }] });
+      }
+      const { messages } = test.log;
+      expect(messages.filter(({ subject }) => subject.endsWith(".bad"))).toHaveLength(written);
+    },
+  );
 
   it.each([
     ["damaged", damaged],
     ["of an unknown event", anotherEvent],
-  ] as const)("[ES-6, DOOR-7] that has ended is not started again under its id, and its dependent stays gated: %s", async (_name, change) => {
-    const { shop, test } = await withBad("job.started", change, true);
-    expect(test.runtime.health().state).toBe("ready");
-    expect(test.stateOf("d")).toBe("waiting");
-    expect(await test.runtime.find("bad").then(() => "found", codeOf)).not.toMatch(/Error/);
-    const again = await test.runtime.submit(shop.safe, { label: "bad" }, { id: "bad" });
-    expect(standingOf(again)).not.toBe("pending");
-    expect(shop.runs("bad")).toBe(1);
-    await test.restart();
-    expect(test.stateOf("d")).toBe("waiting");
-  });
+  ] as const)(
+    "[ES-6, DOOR-7] that has ended is not started again under its id, and its dependent stays gated: %s",
+    async (_name, change) => {
+      const { shop, test } = await withBad("job.started", change, true);
+      expect(test.runtime.health().state).toBe("ready");
+      expect(test.stateOf("d")).toBe("waiting");
+      expect(await test.runtime.find("bad").then(() => "found", codeOf)).not.toMatch(/Error/);
+      const again = await test.runtime.submit(shop.safe, { label: "bad" }, { id: "bad" });
+      expect(standingOf(again)).not.toBe("pending");
+      expect(shop.runs("bad")).toBe(1);
+      await test.restart();
+      expect(test.stateOf("d")).toBe("waiting");
+    },
+  );
 
   it("[ES-6] under a parent: the parent that asks for it again is told, and goes on", async () => {
     const shop = new Workshop();
@@ -259,7 +272,9 @@ describe("a registered secret", () => {
     });
     const parent = await runtime.submit(shop.doer, { label: "root" }, { id: "r" });
     await flush();
-    expect(standingOf(parent)).toBe(`completed ${JSON.stringify(Array(3).fill("invalid_argument"))}`);
+    expect(standingOf(parent)).toBe(
+      `completed ${JSON.stringify(Array(3).fill("invalid_argument"))}`,
+    );
     await runtime.cancel(secret, "x", "ada");
     await runtime.answer("r", secret, 1, "ada").catch(codeOf);
     expect(textOf(test.log.messages)).not.toContain(secret);

@@ -166,7 +166,6 @@ describe("an attempt that runs past its timeout", () => {
     expect(found && standingOf(found)).toBe("job_timeout");
     expect(shop.runs("a")).toBe(1);
   });
-
 });
 
 describe("who waits for a result", () => {

@@ -1,6 +1,6 @@
 /** Deriving a package source of our own from the machine's. */
 import { describe, expect, it } from "vitest";
-import { classifyComplaint } from "../../../infra/nats-server/apt.ts";
+import { classifyComplaint } from "../../../infra/nats-server/binary/apt.ts";
 import {
   ownArchive,
   type PackageSource,
@@ -8,7 +8,7 @@ import {
   parseOsRelease,
   parseSourcesFile,
   sourceEntry,
-} from "../../../infra/nats-server/apt-sources.ts";
+} from "../../../infra/nats-server/binary/apt-sources.ts";
 
 const OS_RELEASE = `PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
 VERSION_CODENAME=bookworm

@@ -1,13 +1,13 @@
 /** The configuration text: what stands in it for which version and durability. */
 import { describe, expect, it } from "vitest";
 import type { Durability } from "../../../actors/journal/codec.ts";
+import { parseVersion } from "../../../infra/nats-server/binary/version.ts";
 import {
   configurationFingerprint,
   configurationText,
   readTemplate,
   type ServerSettings,
 } from "../../../infra/nats-server/configuration.ts";
-import { parseVersion } from "../../../infra/nats-server/version.ts";
 
 function settings(text: string, changes: Partial<ServerSettings> = {}): ServerSettings {
   const version = parseVersion(text);

@@ -8,7 +8,7 @@ import {
   formatVersion,
   parseVersion,
   type ServerVersion,
-} from "../../../infra/nats-server/version.ts";
+} from "../../../infra/nats-server/binary/version.ts";
 
 const parsed = (text: string): ServerVersion => {
   const version = parseVersion(text);

@@ -103,7 +103,8 @@ describe("a result", () => {
     const cause = new Error("x".repeat(5_000));
     // Five causes deep, each cut to its bound: large, and recorded.
     let error = cause;
-    for (let depth = 0; depth < 8; depth += 1) error = new Error("y".repeat(5_000), { cause: error });
+    for (let depth = 0; depth < 8; depth += 1)
+      error = new Error("y".repeat(5_000), { cause: error });
     shop.fail("a", error);
     const failure = await failureOf(handle);
     expect(failure.message.length).toBeLessThan(2_100);
@@ -124,9 +125,9 @@ describe("a step, a word, a reason", () => {
     await flush();
     const answer = (value: string) => test.runtime.answer("r", "word", value, "ada");
     await expect(answer(large)).rejects.toMatchObject({ code: "invalid_argument" });
-    await expect(
-      test.runtime.cancel("r", "x".repeat(BODY_BYTES_MAX), "ada"),
-    ).rejects.toMatchObject({ code: "invalid_argument" });
+    await expect(test.runtime.cancel("r", "x".repeat(BODY_BYTES_MAX), "ada")).rejects.toMatchObject(
+      { code: "invalid_argument" },
+    );
     expect(test.stateOf("r")).toBe("running");
     await answer("go");
     expect(await root.result()).toEqual(["invalid_argument", "go"]);

@@ -23,7 +23,8 @@ describe("the tables", () => {
 
   it("[T5] know the fate of every effect that a chart names, and of no other", () => {
     expect([...EFFECT_NAMES].sort()).toEqual(named.filter((name) => name?.startsWith("do.")));
-    for (const name of EFFECT_NAMES) expect(["reissue", "reconcile", "drop"]).toContain(fateOf(name));
+    for (const name of EFFECT_NAMES)
+      expect(["reissue", "reconcile", "drop"]).toContain(fateOf(name));
     expect(fateOf("do.nothing")).toBeUndefined();
   });
 

@@ -102,7 +102,9 @@ describe("a turn that throws", () => {
     onTell = () => {
       throw new Error("in a tell");
     };
-    expect(() => runTurn(ports, "x", (turn) => turn.apply(task.job, completed))).toThrow("in a tell");
+    expect(() => runTurn(ports, "x", (turn) => turn.apply(task.job, completed))).toThrow(
+      "in a tell",
+    );
     onTell = () => undefined;
     expect(runTurn(ports, "y", (turn) => turn.apply(task.job, completed))).toBe(true);
     await flush();
@@ -143,7 +145,10 @@ describe("a turn that throws", () => {
       }),
     ).toThrow("later");
     await flush();
-    expect([task.job.state.value, cells.task("b")?.job.state.value]).toEqual(["completed", "queued"]);
+    expect([task.job.state.value, cells.task("b")?.job.state.value]).toEqual([
+      "completed",
+      "queued",
+    ]);
     expect(released.map(({ type }) => type)).toEqual(["do.settle"]);
   });
 });
@@ -241,7 +246,11 @@ describe("a turn's effects", () => {
     await acknowledgeAllBut(2);
     expect(released).toEqual([]);
     await acknowledgeAllBut(1);
-    expect(released.map(({ type }) => type)).toEqual(["do.start", "do.armTimer", "do.signalCancel"]);
+    expect(released.map(({ type }) => type)).toEqual([
+      "do.start",
+      "do.armTimer",
+      "do.signalCancel",
+    ]);
     test.answers.release();
     await flush();
     expect(released.map(({ type }) => type).slice(3)).toEqual(["do.settle"]);
@@ -258,16 +267,12 @@ describe("a turn's effects", () => {
     });
     await flush();
     const ids = released.map(effectId);
-    expect(ids).toEqual([
-      "job:b:2:0",
-      "job:b:2:1",
-      "job:b:4:0",
-      "job:a:3:0",
-      "job:a:3:1",
-    ]);
+    expect(ids).toEqual(["job:b:2:0", "job:b:2:1", "job:b:4:0", "job:a:3:0", "job:a:3:1"]);
     expect(new Set(ids).size).toBe(ids.length);
     const named = transitionsIn(test.log.messages).flatMap(({ actor, sequence, effects = [] }) =>
-      effects.filter((type) => type.startsWith("do.")).map((type) => `${actor}:${sequence} ${type}`),
+      effects
+        .filter((type) => type.startsWith("do."))
+        .map((type) => `${actor}:${sequence} ${type}`),
     );
     for (const effect of released)
       expect(named).toContain(`${effect.cell.name}:${effect.sequence} ${effect.type}`);

@@ -10,7 +10,7 @@
 import { existsSync, readdirSync, renameSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { makeFolder, readIfThere, writeWhole } from "./folder.ts";
+import { makeFolder, readIfThere, writeWhole } from "../folder.ts";
 import { compareVersions, formatVersion, parseVersion, type ServerVersion } from "./version.ts";
 
 export const BINARY_NAME = "nats-server";

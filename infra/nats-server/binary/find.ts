@@ -12,10 +12,10 @@ import { execFile } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { ConfigError } from "../../actors/errors.ts";
-import type { Durability } from "../../actors/journal/codec.ts";
+import { ConfigError } from "../../../actors/errors.ts";
+import type { Durability } from "../../../actors/journal/codec.ts";
+import { reasonOf } from "../folder.ts";
 import { BINARY_NAME, cacheFolder, type Environment, listCache } from "./cache.ts";
-import { reasonOf } from "./folder.ts";
 import {
   FLOOR_VERSION,
   faultOfVersion,

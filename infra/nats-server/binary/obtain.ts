@@ -2,7 +2,7 @@
  * Getting a nats-server from the package archive of this machine's distribution.
  *
  * Owns: which suite, when it is skipped, the work folder, checking and placing the binary; the command
- * `node dist/infra/nats-server/obtain.js newest|floor|<suite>`.
+ * `node dist/infra/nats-server/binary/obtain.js newest|floor|<suite>`.
  * Does not own: apt (`apt.ts`), reading its sources (`apt-sources.ts`), the cache's layout (`cache.ts`).
  *
  * O1. The system is not touched and no right of root is needed.
@@ -15,7 +15,9 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ConfigError, ExternalServiceError, InvalidArgumentError } from "../../actors/errors.ts";
+import { ConfigError, ExternalServiceError, InvalidArgumentError } from "../../../actors/errors.ts";
+import { acquireLock } from "../exclusive-lock.ts";
+import { makeFolder, readIfThere, reasonOf } from "../folder.ts";
 import { downloadPackage, wholeKeyring } from "./apt.ts";
 import {
   type OwnArchive,
@@ -35,9 +37,7 @@ import {
   readSuiteNote,
   writeSuiteNote,
 } from "./cache.ts";
-import { acquireLock } from "./exclusive-lock.ts";
 import { readServerVersion, SERVER_VARIABLE } from "./find.ts";
-import { makeFolder, readIfThere, reasonOf } from "./folder.ts";
 import {
   compareVersions,
   FLOOR_VERSION,

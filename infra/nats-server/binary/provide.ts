@@ -3,7 +3,7 @@
  *
  * Owns: the order of the two, and the one error that tells of both. Does not own: either of them.
  */
-import { isHoldfastError } from "../../actors/errors.ts";
+import { isHoldfastError } from "../../../actors/errors.ts";
 import {
   type FindOptions,
   type FoundServer,

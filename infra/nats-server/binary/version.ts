@@ -4,7 +4,7 @@
  * Owns: parsing, ordering, the floor, the recommended version, what a durability needs. Pure.
  * Does not own: running a binary (`find.ts`), the configuration text (`configuration.ts`).
  */
-import type { Durability } from "../../actors/journal/codec.ts";
+import type { Durability } from "../../../actors/journal/codec.ts";
 
 export interface ServerVersion {
   readonly major: number;

@@ -13,9 +13,9 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { ExternalServiceError } from "../../actors/errors.ts";
+import { ExternalServiceError } from "../../../actors/errors.ts";
+import { reasonOf } from "../folder.ts";
 import type { Environment } from "./cache.ts";
-import { reasonOf } from "./folder.ts";
 
 export interface AptOptions {
   /** An empty folder that belongs to this download. */
