@@ -44,6 +44,7 @@ it("says of each job where it stands, how often it began, when, and how it ended
       type: "copy-file",
       kind: "doer",
       name: "copy-file-root",
+      key: null,
       ordinal: null,
       state: "FAILED",
       liveness: "failed",
