@@ -5,7 +5,6 @@
  * Owns: starting it, starting it again on the same log (which fences the one before), holding back what the log answers.
  * Does not own: jobs to run (workshop.ts), folding a log beside it (fold.ts).
  */
-import type { ToolContext } from "../../actors/jobs/context.ts";
 import type { JobDefinition } from "../../actors/jobs/definition.ts";
 import type { JobHandle } from "../../actors/jobs/handle.ts";
 import { Runtime } from "../../actors/jobs/runtime.ts";
@@ -17,7 +16,7 @@ import type { StoredMessage } from "../../actors/journal/log.ts";
 import type { Ids } from "../../actors/ports/ids.ts";
 import { MemoryLog } from "../../infra/memory/log.ts";
 import { SimulatedClock, SimulatedMachine } from "../../infra/simulated/clock.ts";
-import { systemAmbient } from "../../infra/system/ambient.ts";
+import { jobAmbient } from "../../infra/system/ambient.ts";
 import { systemIds } from "../../infra/system/ids.ts";
 import type { JobContext } from "../../machines/job/chart.ts";
 
@@ -120,7 +119,7 @@ export class TestRuntime {
       log: this.log.reopen(),
       clock: new SimulatedClock(this.machine),
       ids: countingIds(this.log.messages.length),
-      ambient: systemAmbient<ToolContext>(),
+      ambient: jobAmbient,
       definitions: this.#definitions,
       prefix: PREFIX,
       owner: `test-${this.#lives}`,

@@ -21,10 +21,10 @@ export function transitionTable<Context, Event extends ChartEvent>(
     return [...(node?.transitions.values() ?? [])].flat().map((transition) => {
       const to = transition.target?.map(({ key }) => `\`${key}\``).join(", ") ?? "(stays)";
       const guard = transition.guard === undefined ? "" : `\`${String(transition.guard)}\``;
-      return `| \`${from}\` | \`${transition.eventType}\` | ${guard} | ${to} |`;
+      return [`\`${from}\``, `\`${transition.eventType}\``, guard, to];
     });
   });
-  return ["| from | event | if | to |", "|---|---|---|---|", ...rows].join("\n");
+  return tableOf([["from", "event", "if", "to"], ...rows]);
 }
 
 /** The states, in document order, with what is final marked. */
@@ -34,7 +34,16 @@ export function stateTable<Context, Event extends ChartEvent>(
   const rows = chart.stateValues.map((value) => {
     const events = [...new Set(chart.machine.root.states[value]?.ownEvents ?? [])];
     const leaves = chart.engine.isFinal(value) ? "nothing: it is final" : `${events.length} events`;
-    return `| \`${value}\` | ${leaves} |`;
+    return [`\`${value}\``, leaves];
   });
-  return ["| state | left by |", "|---|---|", ...rows].join("\n");
+  return tableOf([["state", "left by"], ...rows]);
+}
+
+/** Columns are padded, as the formatter of the tree writes them. The first row is the head. */
+function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const lineOf = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const lines = rows.map((row) => lineOf(row.map((cell, at) => cell.padEnd(widths[at] ?? 0))));
+  const rule = lineOf(widths.map((width) => "-".repeat(width)));
+  return [lines[0], rule, ...lines.slice(1)].join("\n");
 }

@@ -33,7 +33,8 @@ const NEVER_JOURNALED: Readonly<Record<string, string>> = {
 describe.each(GOLDEN)("the golden log $version/$name", ({ version, name }) => {
   it("[ES-5, REC-8] is read by today's code to what it was: verdict, tree, trajectory, records", async () => {
     const messages = await readGolden(version, name);
-    expect(asJson(expectedOf(messages))).toEqual(readExpected(version, name));
+    const advice = "if it says more now: npx tsx test/compat/make.ts --expected, and look at it";
+    expect(asJson(expectedOf(messages)), advice).toEqual(readExpected(version, name));
   });
 
   it("[REC-8] gives records that fit the published schema", async () => {

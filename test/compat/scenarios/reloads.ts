@@ -2,7 +2,6 @@
  * Scenarios in which owners die and others come: re-runs, people's words, blocked types, resyncs, torn groups, observers.
  */
 
-import type { ToolContext } from "../../../actors/jobs/context.ts";
 import { Runtime } from "../../../actors/jobs/runtime.ts";
 import { parseFrame } from "../../../actors/journal/frame.ts";
 import { SimulatedClock, SimulatedMachine } from "../../../infra/simulated/clock.ts";
@@ -11,7 +10,7 @@ import { SimulatedIds } from "../../../infra/simulated/ids.ts";
 import { SimulatedLog } from "../../../infra/simulated/log.ts";
 import { Random } from "../../../infra/simulated/random.ts";
 import { SimulatedStore } from "../../../infra/simulated/store.ts";
-import { systemAmbient } from "../../../infra/system/ambient.ts";
+import { jobAmbient } from "../../../infra/system/ambient.ts";
 import { flush } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
 import { frameOf, type Messages, messageOf, PREFIX, recordOf } from "../planting.ts";
@@ -176,7 +175,7 @@ const resyncs: Scenario = {
         log: new SimulatedLog(store, clock),
         clock,
         ids: new SimulatedIds(new Random(1), clock),
-        ambient: systemAmbient<ToolContext>(),
+        ambient: jobAmbient,
         definitions: shop.all,
         prefix: PREFIX,
         owner: "test",

@@ -27,8 +27,8 @@ export class Life {
   #phase: Phase = "taking";
   /** A power cut took what it had been told is in the log: it must end. */
   hasLost = false;
-  /** Why it is over, or how it failed. */
-  end = "";
+  /** What its take failed with. */
+  takeError: unknown = null;
 
   constructor(owner: Owner, stored: StoredGroups) {
     this.owner = owner;
@@ -104,8 +104,7 @@ export class Life {
   #failed(error: unknown): void {
     if (this.#phase !== "taking") return;
     this.#phase = "ended";
-    this.end = describe(error);
-    if (!isOrderlyEnd(error)) this.violations.push(`${this.name}: its take failed: ${this.end}`);
+    this.takeError = error;
   }
 
   /** What the take read must be what the naive reader reads, as long as the log still holds that fence. */
@@ -134,10 +133,20 @@ export class Life {
   }
 }
 
-/** How a life may end without a fault of the journal: fenced, or the store away or lossy. A halt is none of these. */
-export function isOrderlyEnd(error: unknown): boolean {
-  const { code, details } = error as { code?: string; details?: Record<string, unknown> };
-  return code === "fenced" || (code === "journal" && details?.["position"] === undefined);
+/** What a life knew when it ended. */
+interface Standing {
+  /** Whether a power cut took what it had been told. */
+  readonly hasLost: boolean;
+  /** Position of its fence, 0 when it has none. */
+  readonly fence: number;
+}
+
+/** Whether a life may end so without a fault of the journal: fenced by a later fence, the store away, or lossy. No halt. */
+export function isOrderlyEnd(error: unknown, { hasLost, fence }: Standing): boolean {
+  const { code, details = {} } = error as { code?: string; details?: Record<string, unknown> };
+  if (code === "fenced") return Number(details["position"]) > fence;
+  if (code !== "journal" || "position" in details) return false;
+  return "acknowledged" in details ? hasLost : true;
 }
 
 export const describe = (error: unknown): string => {

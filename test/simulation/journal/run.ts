@@ -9,6 +9,7 @@
  * V3. Of each life a prefix of what it staged is valid, in the order of staging, and lives follow each other as their takes do.
  * V4. Every group that was called back is there, except what a power cut took.
  * V5. A life that was told something is in the log which a power cut took has ended.
+ * V6. Who was fenced was so by a later fence than its own; nobody ended for another reason without such a cut.
  */
 import { drawnFates } from "../../../infra/simulated/fates.ts";
 import { Random } from "../../../infra/simulated/random.ts";
@@ -273,13 +274,15 @@ class Simulation {
     await this.#judgeSurvivor(verdict);
   }
 
+  /** V6. */
   #judgeEnds(): void {
-    for (const { name, owner, hasLost } of this.#lives) {
+    for (const { name, owner, hasLost, takeError } of this.#lives) {
       if (owner.ended.length > 1) this.#violations.push(`${name} ended twice`);
-      for (const error of owner.ended) {
-        const isLoss = "acknowledged" in error.details;
-        if (!isOrderlyEnd(error) || error.code === "system" || (isLoss && !hasLost))
-          this.#violations.push(`${name} ended by ${describe(error)}`);
+      const ends: readonly unknown[] = takeError === null ? owner.ended : [takeError];
+      for (const error of ends) {
+        const fence = owner.hasTaken ? owner.journal.fencePosition : owner.fences.at(-1)?.position;
+        if (!isOrderlyEnd(error, { hasLost, fence: fence ?? 0 }))
+          this.#violations.push(`${name}, fenced at ${fence}, ended by ${describe(error)}`);
       }
     }
   }

@@ -148,7 +148,12 @@ describe("a step, a word, a reason", () => {
     const plain = { at: "1970-01-01T00:00:00.000Z", list: [null] };
     expect(test.contextOf("r").answers).toStrictEqual({ word: plain });
     await test.restart();
-    await test.runtime.resolve("lost", { kind: "completed", result: word }, "ada", "seen");
+    // What a person says is the result has to be one that the job's definition could have given.
+    const said = { kind: "completed", result: word } as const;
+    await expect(test.runtime.resolve("lost", said, "ada", "seen")).rejects.toMatchObject({
+      code: "invalid_argument",
+    });
+    await test.runtime.resolve("lost", { kind: "completed", result: plain }, "ada", "seen");
     expect(await (await test.runtime.find("lost"))?.result()).toStrictEqual(plain);
   });
 
