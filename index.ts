@@ -10,7 +10,7 @@ export {
   isHoldfastError,
   type Retry,
 } from "./actors/errors.ts";
-export type { ToolContext } from "./actors/jobs/context.ts";
+export type { ToolContext } from "./actors/attempt/context.ts";
 export {
   type DoerOptions,
   defineDoer,
@@ -18,11 +18,11 @@ export {
   type JobDefinition,
   type RetryPolicy,
   type ToolOptions,
-} from "./actors/jobs/definition.ts";
-export type { Dependencies, SettledDependency } from "./actors/jobs/dependencies.ts";
-export type { ChildOptions, DoerContext, WaitOptions } from "./actors/jobs/doer-context.ts";
+} from "./actors/attempt/definition.ts";
+export type { Dependencies, SettledDependency } from "./actors/attempt/dependencies.ts";
+export type { ChildOptions, DoerContext, WaitOptions } from "./actors/attempt/doer-context.ts";
 export type { CancelAnswer, JobHandle } from "./actors/jobs/handle.ts";
-export type { Health, Runtime } from "./actors/jobs/runtime.ts";
+export type { Health, Runtime } from "./actors/runtime/runtime.ts";
 export type { SubmitOptions } from "./actors/jobs/submission.ts";
 export { type ApiClient, connectClient } from "./infra/api/client.ts";
 export {

@@ -4,9 +4,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ToolContext } from "../actors/jobs/context.ts";
-import type { JobDefinition } from "../actors/jobs/definition.ts";
-import { Runtime } from "../actors/jobs/runtime.ts";
+import type { ToolContext } from "../actors/attempt/context.ts";
+import type { JobDefinition } from "../actors/attempt/definition.ts";
+import { Runtime } from "../actors/runtime/runtime.ts";
 import type { Durability } from "../actors/journal/codec.ts";
 import type { Log } from "../actors/journal/log.ts";
 import { openJetStreamLog } from "../infra/jetstream/log.ts";

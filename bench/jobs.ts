@@ -5,7 +5,7 @@
  * Not measured: the cost of real work, a network between runtime and server.
  */
 import { z } from "zod";
-import { defineDoer, defineTool } from "../actors/jobs/definition.ts";
+import { defineDoer, defineTool } from "../actors/attempt/definition.ts";
 import type { Durability } from "../actors/journal/codec.ts";
 import { benchRuntime, benchServer } from "./bench-runtime.ts";
 import { type Benchmark, type Figure, median, percentile } from "./measure.ts";

@@ -20,11 +20,11 @@ import {
 } from "../errors.ts";
 import type { Cell } from "../turn/cell.ts";
 import type { Move, Turn } from "../turn/turn.ts";
-import { type AttemptEnd, faultsOf } from "./execution.ts";
+import { type AttemptEnd, faultsOf } from "../attempt/execution.ts";
 import type { CancelAnswer } from "./handle.ts";
-import { toJson } from "./json-value.ts";
-import { rerun } from "./recovery.ts";
-import type { World } from "./world.ts";
+import { toJson } from "../attempt/json-value.ts";
+import { rerun } from "../runtime/recovery.ts";
+import type { World } from "../runtime/world.ts";
 
 /** TO-1: a tenth of the timeout, at least 500 ms, at most 30 s. */
 export const graceOf = (timeoutMs: number): number =>

@@ -24,10 +24,10 @@ import { taskScope } from "../journal/subjects.ts";
 import { newTaskCells } from "../turn/cell.ts";
 import { settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
-import type { JobDefinition } from "./definition.ts";
-import type { ChildRequest, DoerContext } from "./doer-context.ts";
+import type { JobDefinition } from "../attempt/definition.ts";
+import type { ChildRequest, DoerContext } from "../attempt/doer-context.ts";
 import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.ts";
-import type { EndedJob } from "./history.ts";
+import type { EndedJob } from "../runtime/history.ts";
 import { assertNoSecret } from "./secret-names.ts";
 import {
   childSubmission,
@@ -37,7 +37,7 @@ import {
   type SubmitOptions,
   withDependencies,
 } from "./submission.ts";
-import type { World } from "./world.ts";
+import type { World } from "../runtime/world.ts";
 
 /** What became of a submission. The handle is there in every case; of a refused one it is born failed. */
 export interface Submitted {

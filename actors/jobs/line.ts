@@ -7,7 +7,7 @@
 import { invariant } from "../../machines/invariant.ts";
 import type { Cell, CellStore } from "../turn/cell.ts";
 import type { Turn } from "../turn/turn.ts";
-import type { Registry } from "./definition.ts";
+import type { Registry } from "../attempt/definition.ts";
 
 export interface LinePorts {
   readonly cells: CellStore;

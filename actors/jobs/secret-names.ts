@@ -5,7 +5,7 @@
  * Does not own: redaction of everything else (actors/journal/redaction.ts).
  */
 import { InvalidArgumentError } from "../errors.ts";
-import type { World } from "./world.ts";
+import type { World } from "../runtime/world.ts";
 
 /** Errors: InvalidArgumentError, which does not repeat the name. */
 export function assertNoSecret({ redactor }: Pick<World, "redactor">, name: string): void {

@@ -14,7 +14,7 @@ import {
   fromErrorRecord,
   toErrorRecord,
 } from "../errors.ts";
-import type { Kinship } from "../jobs/kinship.ts";
+import type { Kinship } from "../runtime/kinship.ts";
 import type { Cell, CellStore } from "./cell.ts";
 import type { Move, Turn } from "./turn.ts";
 

@@ -5,7 +5,7 @@
  * (service.ts).
  */
 import { z } from "zod";
-import type { Runtime } from "../../actors/jobs/runtime.ts";
+import type { Runtime } from "../../actors/runtime/runtime.ts";
 import type { Command, Query } from "./contract/names.ts";
 import { parseRequest } from "./request-body.ts";
 

@@ -15,9 +15,9 @@
  */
 import { hostname } from "node:os";
 import { type HoldfastError, IllegalStateError, SystemError } from "../../actors/errors.ts";
-import type { JobDefinition } from "../../actors/jobs/definition.ts";
-import { Runtime } from "../../actors/jobs/runtime.ts";
-import type { Notice } from "../../actors/jobs/world.ts";
+import type { JobDefinition } from "../../actors/attempt/definition.ts";
+import { Runtime } from "../../actors/runtime/runtime.ts";
+import type { Notice } from "../../actors/runtime/world.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
 import type { Log } from "../../actors/journal/log.ts";
 import { Redactor, SECRET_LENGTH_MIN } from "../../actors/journal/redaction.ts";

@@ -2,7 +2,7 @@
  * Job modules: the files whose exports a daemon runs.
  *
  * Owns: loading them, finding the definitions among their exports, telling every fault of every file at once. Does not own:
- * what a definition is (actors/jobs/definition.ts).
+ * what a definition is (actors/attempt/definition.ts).
  *
  * J1. Modules are loaded before anything is taken: a fault in one of them leaves the partition to whoever has it.
  * J2. A definition is known by its shape, not by its class: a module may have been built against another copy of this package.
@@ -12,7 +12,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError } from "../../actors/errors.ts";
-import type { JobDefinition } from "../../actors/jobs/definition.ts";
+import type { JobDefinition } from "../../actors/attempt/definition.ts";
 import { RetryClass } from "../../machines/job/spec.ts";
 import { isDoneWithin } from "../system/bounded-wait.ts";
 

@@ -5,8 +5,8 @@
  * going down, which is the daemon's order whoever its host is (infra/daemon). The command line sees an embedded runtime like
  * any daemon: `holdfast status --data FOLDER`.
  */
-import type { JobDefinition } from "../../actors/jobs/definition.ts";
-import type { Runtime } from "../../actors/jobs/runtime.ts";
+import type { JobDefinition } from "../../actors/attempt/definition.ts";
+import type { Runtime } from "../../actors/runtime/runtime.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
 import { foldExecutionRecord } from "../../projections/execution-record/fold.ts";
 import type { ExecutionRecord } from "../../projections/execution-record/schema.ts";

@@ -1,14 +1,14 @@
 /**
  * What the runtime tells people, as lines of the log.
  *
- * Owns: the level, the words and the plain fields of each notice. Does not own: the notices (actors/jobs/world.ts).
+ * Owns: the level, the words and the plain fields of each notice. Does not own: the notices (actors/runtime/world.ts).
  *
  * M1. A line about a job is bound to it, and to its workflow where that is known.
  * M2. An error is told by its code, its text and its causes; the stack only of a defect.
  */
 import { isHoldfastError, toErrorRecord } from "../../actors/errors.ts";
-import type { Finding } from "../../actors/jobs/fold.ts";
-import type { Notice } from "../../actors/jobs/world.ts";
+import type { Finding } from "../../actors/runtime/fold.ts";
+import type { Notice } from "../../actors/runtime/world.ts";
 import { taskOf } from "../../projections/journaled-move.ts";
 import type { Logger } from "./logger.ts";
 

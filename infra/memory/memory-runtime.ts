@@ -4,10 +4,10 @@
  * Owns: starting it, starting it again on the same log as after a crash. Does not own: durability (nothing outlives the
  * process), faults of a store (infra/simulated).
  */
-import type { ToolContext } from "../../actors/jobs/context.ts";
-import type { JobDefinition } from "../../actors/jobs/definition.ts";
-import { Runtime } from "../../actors/jobs/runtime.ts";
-import type { Notice } from "../../actors/jobs/world.ts";
+import type { ToolContext } from "../../actors/attempt/context.ts";
+import type { JobDefinition } from "../../actors/attempt/definition.ts";
+import { Runtime } from "../../actors/runtime/runtime.ts";
+import type { Notice } from "../../actors/runtime/world.ts";
 import { SimulatedClock, SimulatedMachine } from "../simulated/clock.ts";
 import { systemAmbient } from "../system/ambient.ts";
 import { systemIds } from "../system/ids.ts";

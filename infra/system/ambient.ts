@@ -1,10 +1,10 @@
 /**
  * The Ambient port on this machine: Node's asynchronous context.
  *
- * Owns: which job the running code belongs to, in this process. Does not own: what a context allows (actors/jobs).
+ * Owns: which job the running code belongs to, in this process. Does not own: what a context allows (actors/attempt).
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { ToolContext } from "../../actors/jobs/context.ts";
+import type { ToolContext } from "../../actors/attempt/context.ts";
 import type { Ambient } from "../../actors/ports/ambient.ts";
 
 export function systemAmbient<Value>(): Ambient<Value> {

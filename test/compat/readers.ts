@@ -3,8 +3,8 @@
  *
  * Owns: bringing their opinions into a form in which they compare by position. Does not own: any of them.
  */
-import { BootFold } from "../../actors/jobs/fold.ts";
-import { Kinship } from "../../actors/jobs/kinship.ts";
+import { BootFold } from "../../actors/runtime/fold.ts";
+import { Kinship } from "../../actors/runtime/kinship.ts";
 import { Epochs } from "../../actors/journal/epochs.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import { JournalReader, type ReadRecord } from "../../actors/journal/reader.ts";

@@ -88,7 +88,7 @@ describe.each(SUBJECTS)("the $name chart", ({ name, chart, finals, cover, agree,
       can(state: unknown, event: unknown): boolean;
     } = chart.engine as never;
     let refused = 0;
-    fc.assert(
+    void fc.assert(
       fc.property(
         walk() as fc.Arbitrary<readonly { kind: string; before: unknown; event: unknown }[]>,
         (steps) => {

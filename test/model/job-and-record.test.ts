@@ -5,9 +5,8 @@
  * Both charts are walked side by side through the real routes, by every event that fits, to every pair of states there is.
  */
 import { describe, expect, it } from "vitest";
-
-import { Kinship } from "../../actors/jobs/kinship.ts";
 import { Redactor } from "../../actors/journal/redaction.ts";
+import { Kinship } from "../../actors/runtime/kinship.ts";
 import { CellStore, newTaskCells } from "../../actors/turn/cell.ts";
 import { type RoutePorts, tell } from "../../actors/turn/routes.ts";
 import { Turn, type TurnPorts } from "../../actors/turn/turn.ts";
@@ -45,7 +44,8 @@ const OBSERVATIONS: readonly LivenessEvent[] = livenessEvents.filter(({ type }) 
   ].includes(type),
 );
 
-async function explore(observations: readonly LivenessEvent[]) {
+/** Steps a pair by one event of the job or of its observer; null when the chart refuses it. Throws as a turn would. */
+async function pairStepper() {
   const test = await TestRuntime.start({ definitions: [] });
   const { journal, clock } = test.runtime.world;
   const cells = new CellStore("other");
@@ -64,8 +64,7 @@ async function explore(observations: readonly LivenessEvent[]) {
     commit: () => undefined,
     release: () => undefined,
   };
-  /** The pair after one event of the job or of its observer; null when the chart refuses it. Throws as the turn would. */
-  const after = (from: States, event: JobEvent | LivenessEvent): States | null => {
+  return (from: States, event: JobEvent | LivenessEvent): States | null => {
     const task = newTaskCells("j", "j", "subject");
     task.job.state = from.state;
     task.liveness.state = from.record;
@@ -76,8 +75,13 @@ async function explore(observations: readonly LivenessEvent[]) {
       : turn.apply(task.liveness, event as LivenessEvent);
     return isTaken ? { state: task.job.now, record: task.liveness.now } : null;
   };
-  const keyOf = ({ state, record }: States) =>
-    `${state.value} ${jobKey(state)} ${record.value} ${record.context.attempt > 0}`;
+}
+
+const keyOf = ({ state, record }: States) =>
+  `${state.value} ${jobKey(state)} ${record.value} ${record.context.attempt > 0}`;
+
+async function explore(observations: readonly LivenessEvent[]) {
+  const after = await pairStepper();
   const start: States = {
     state: jobChart.engine.initial(),
     record: livenessChart.engine.initial(),

@@ -4,13 +4,12 @@
  * Owns: the comparison that every model test ends with: what a fold of the log gives is what the live actors are (ES-2).
  */
 import assert from "node:assert/strict";
-
-import { BootFold } from "../../actors/jobs/fold.ts";
-import { Kinship } from "../../actors/jobs/kinship.ts";
-import type { Runtime } from "../../actors/jobs/runtime.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import { JournalReader } from "../../actors/journal/reader.ts";
 import { DISPATCHER_SCOPE } from "../../actors/journal/subjects.ts";
+import { BootFold } from "../../actors/runtime/fold.ts";
+import { Kinship } from "../../actors/runtime/kinship.ts";
+import type { Runtime } from "../../actors/runtime/runtime.ts";
 import { type Cell, CellStore } from "../../actors/turn/cell.ts";
 import { PREFIX } from "./runtime.ts";
 

@@ -35,9 +35,9 @@ export function historiesOf(messages: readonly StoredMessage[]): Map<string, Tra
 }
 
 export const specIn = (history: readonly Transition[]): JobSpec => {
-  const [first] = history;
-  assert.equal(first?.event.type, "job.submitted");
-  return (first?.event as unknown as { spec: JobSpec }).spec;
+  const event = history[0]?.event;
+  assert.ok(event?.type === "job.submitted" && "spec" in event, "a job begins with its submission");
+  return event.spec as JobSpec;
 };
 
 /** Throws at the first law that a log breaks. */

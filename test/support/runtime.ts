@@ -5,15 +5,15 @@
  * Owns: starting it, starting it again on the same log (which fences the one before), holding back what the log answers.
  * Does not own: jobs to run (workshop.ts), folding a log beside it (fold.ts).
  */
-import type { JobDefinition } from "../../actors/jobs/definition.ts";
+import type { JobDefinition } from "../../actors/attempt/definition.ts";
 import type { JobHandle } from "../../actors/jobs/handle.ts";
-import { Runtime } from "../../actors/jobs/runtime.ts";
-import type { Notice } from "../../actors/jobs/world.ts";
 import type { Transition } from "../../actors/journal/codec.ts";
 import { decodeBody } from "../../actors/journal/codec.ts";
 import { type Frame, parseFrame } from "../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import type { Ids } from "../../actors/ports/ids.ts";
+import { Runtime } from "../../actors/runtime/runtime.ts";
+import type { Notice } from "../../actors/runtime/world.ts";
 import { MemoryLog } from "../../infra/memory/log.ts";
 import { SimulatedClock, SimulatedMachine } from "../../infra/simulated/clock.ts";
 import { jobAmbient } from "../../infra/system/ambient.ts";

@@ -41,7 +41,9 @@ export function stateTable<Context, Event extends ChartEvent>(
 
 /** Columns are padded, as the formatter of the tree writes them. The first row is the head. */
 function tableOf(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
+  );
   const lineOf = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const lines = rows.map((row) => lineOf(row.map((cell, at) => cell.padEnd(widths[at] ?? 0))));
   const rule = lineOf(widths.map((width) => "-".repeat(width)));

@@ -6,7 +6,7 @@
  */
 import * as fc from "fast-check";
 
-import type { DoerContext } from "../../actors/jobs/doer-context.ts";
+import type { DoerContext } from "../../actors/attempt/doer-context.ts";
 import type { JobHandle } from "../../actors/jobs/handle.ts";
 import type { Json } from "../../machines/json.ts";
 import { codeOf, flush, TestRuntime } from "./runtime.ts";

@@ -6,13 +6,12 @@
  */
 import { z } from "zod";
 
-import type { ToolContext } from "../../actors/jobs/context.ts";
-import { defineDoer, defineTool, type JobDefinition } from "../../actors/jobs/definition.ts";
-import type { DoerContext } from "../../actors/jobs/doer-context.ts";
+import type { ToolContext } from "../../actors/attempt/context.ts";
+import { defineDoer, defineTool, type JobDefinition } from "../../actors/attempt/definition.ts";
+import type { DoerContext } from "../../actors/attempt/doer-context.ts";
 import { type Json, JsonSchema } from "../../machines/json.ts";
 
 export const Labelled = z.object({ label: z.string() });
-type Labelled = z.infer<typeof Labelled>;
 
 interface Run {
   readonly context: ToolContext;

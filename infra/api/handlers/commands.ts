@@ -9,7 +9,7 @@
 import { type HoldfastError, IllegalStateError, NotFoundError } from "../../../actors/errors.ts";
 import type { Resolution } from "../../../actors/jobs/commands.ts";
 import type { CancelAnswer } from "../../../actors/jobs/handle.ts";
-import { toJson } from "../../../actors/jobs/json-value.ts";
+import { toJson } from "../../../actors/attempt/json-value.ts";
 import type { AnswerRequest, CancelRequest, ResolveRequest } from "../contract/requests.ts";
 import type { AnswerBody, ApiRuntime } from "../endpoint.ts";
 import { refusalOf } from "../refusal.ts";

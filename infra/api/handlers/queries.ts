@@ -1,7 +1,7 @@
 /**
  * `get.record`, `get.tree`, `get.trajectory`, `get.health`: what is asked and changes nothing.
  *
- * Owns: folding what the journal holds into answers. Does not own: the folds (projections/), reading (actors/jobs).
+ * Owns: folding what the journal holds into answers. Does not own: the folds (projections/), reading (actors/runtime/history.ts).
  *
  * G1. Only acknowledged records are read (ES-10), of running jobs too.
  * G2. A job that is not at the top of its workflow is answered with what stands below it.

@@ -1,7 +1,7 @@
 /** What comes in wrong, on every endpoint: a coded answer each, and nothing done that was not asked for. */
 import { connect, type NatsConnection } from "nats";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { VALUE_BYTES_MAX } from "../../../actors/jobs/json-value.ts";
+import { VALUE_BYTES_MAX } from "../../../actors/attempt/json-value.ts";
 import type { ApiClient } from "../../../infra/api/client.ts";
 import { REQUEST_BYTES_MAX } from "../../../infra/api/contract/limits.ts";
 import { connectionOptions } from "../../../infra/nats-server/credentials.ts";

@@ -1,8 +1,8 @@
 /** What the API's tests share: a runtime with an API on a real server, and clients of it. */
 import { connect, type NatsConnection } from "nats";
 import { z } from "zod";
-import { defineDoer, defineTool } from "../../../actors/jobs/definition.ts";
-import { Runtime } from "../../../actors/jobs/runtime.ts";
+import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
+import { Runtime } from "../../../actors/runtime/runtime.ts";
 import type { Log } from "../../../actors/journal/log.ts";
 import { type ApiClient, connectClient } from "../../../infra/api/client.ts";
 import type { ApiRuntime } from "../../../infra/api/endpoint.ts";

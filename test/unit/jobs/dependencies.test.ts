@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 
-import type { ToolContext } from "../../../actors/jobs/context.ts";
+import type { ToolContext } from "../../../actors/attempt/context.ts";
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
 import type { SubmitOptions } from "../../../actors/jobs/submission.ts";
 import { DEPENDENCIES_MAX } from "../../../actors/jobs/submission.ts";

@@ -4,11 +4,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
-import type { ToolContext } from "../../../actors/jobs/context.ts";
-import { defineDoer, defineTool } from "../../../actors/jobs/definition.ts";
-import type { DoerContext } from "../../../actors/jobs/doer-context.ts";
+import type { ToolContext } from "../../../actors/attempt/context.ts";
+import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
+import type { DoerContext } from "../../../actors/attempt/doer-context.ts";
+import { VALUE_BYTES_MAX } from "../../../actors/attempt/json-value.ts";
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
-import { VALUE_BYTES_MAX } from "../../../actors/jobs/json-value.ts";
 import { type Json, JsonSchema } from "../../../machines/json.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";

@@ -10,7 +10,7 @@ import {
   defineTool,
   TIMEOUT_MS_DEFAULT,
   TOOL_RETRY_BUDGET_DEFAULT,
-} from "../../../actors/jobs/definition.ts";
+} from "../../../actors/attempt/definition.ts";
 import { JOB_FINALS, jobChart, jobStateOf } from "../../../machines/job/chart.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { failureOf, flush, TestRuntime } from "../../support/runtime.ts";

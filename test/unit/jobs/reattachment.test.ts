@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 
-import type { DoerContext } from "../../../actors/jobs/doer-context.ts";
+import type { DoerContext } from "../../../actors/attempt/doer-context.ts";
 import { failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
 import { forever, twice } from "../../support/second-run.ts";
 import { type Plan, Workshop } from "../../support/workshop.ts";

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
-import { defineTool } from "../../../actors/jobs/definition.ts";
+import { defineTool } from "../../../actors/attempt/definition.ts";
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
 import { parseFrame } from "../../../actors/journal/frame.ts";
 import { DEPENDENTS_PER_TURN } from "../../../actors/turn/routes.ts";

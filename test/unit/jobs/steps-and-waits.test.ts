@@ -33,7 +33,14 @@ describe("a step", () => {
     const test = await TestRuntime.start({ definitions: shop.all });
     let count = 0;
     shop.plan("root", (context) =>
-      Promise.all([1, 2].map(() => context.step("s", () => Promise.resolve((count += 1))))),
+      Promise.all(
+        [1, 2].map(() =>
+          context.step("s", () => {
+            count += 1;
+            return Promise.resolve(count);
+          }),
+        ),
+      ),
     );
     const root = await test.runtime.submit(shop.doer, { label: "root" });
     expect(await root.result()).toEqual([1, 1]);

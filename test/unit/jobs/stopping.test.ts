@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 
-import { SHUTDOWN_WAIT_MS_DEFAULT } from "../../../actors/jobs/runtime.ts";
+import { SHUTDOWN_WAIT_MS_DEFAULT } from "../../../actors/runtime/runtime.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";

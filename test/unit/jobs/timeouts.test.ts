@@ -19,7 +19,8 @@ const start = async (timeoutMs: number | null = 10_000) => {
 };
 
 const sideEffectOf = (test: TestRuntime, job: string) =>
-  (test.transitions(`liveness:${job}`).at(-1)?.event as { sideEffect?: string }).sideEffect;
+  (test.transitions(`liveness:${job}`).at(-1)?.event as { sideEffect?: string } | undefined)
+    ?.sideEffect;
 
 describe("the grace between the two phases", () => {
   it.each([

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 
-import type { DoerContext } from "../../../actors/jobs/doer-context.ts";
+import type { DoerContext } from "../../../actors/attempt/doer-context.ts";
 import { ordinalOf } from "../../../machines/job/spec.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { flush, TestRuntime } from "../../support/runtime.ts";

@@ -3,7 +3,7 @@
  * would be appended is kept as journal records. A job that is queued stays so until the test starts it.
  */
 
-import { Kinship } from "../../../actors/jobs/kinship.ts";
+import { Kinship } from "../../../actors/runtime/kinship.ts";
 import { decodeBody, type RecordBody } from "../../../actors/journal/codec.ts";
 import type { Journal } from "../../../actors/journal/journal.ts";
 import type { ReadRecord } from "../../../actors/journal/reader.ts";

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 
-import { VALUE_BYTES_MAX } from "../../../actors/jobs/json-value.ts";
+import { VALUE_BYTES_MAX } from "../../../actors/attempt/json-value.ts";
 import { BODY_BYTES_MAX } from "../../../actors/journal/codec.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";

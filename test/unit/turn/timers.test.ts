@@ -131,24 +131,27 @@ describe("a timer", () => {
       actor: fc.integer({ min: 0, max: 30 }).map(String),
       name: fc.constantFrom("timeout", "grace"),
       dueAt: fc.integer({ min: 1, max: 500 }),
-      what: fc.constantFrom("arm", "arm", "arm", "disarm", "disarmAll"),
+      what: fc.constantFrom("arm" as const, "arm", "arm", "disarm" as const, "disarmAll" as const),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 200 }), async (actions) => {
         const { clock, timers, seen } = begin();
         const model = new Map<string, number>();
-        for (const { actor, name, dueAt, what } of actions) {
-          if (what === "arm") {
+        const play = {
+          arm: (actor: string, name: string, dueAt: number) => {
             timers.arm(actor, name, dueAt);
             model.set(`${actor}:${name}`, dueAt);
-          } else if (what === "disarm") {
+          },
+          disarm: (actor: string, name: string) => {
             timers.disarm(actor, name);
             model.delete(`${actor}:${name}`);
-          } else {
+          },
+          disarmAll: (actor: string) => {
             timers.disarmAll(actor);
-            for (const each of ["timeout", "grace"]) model.delete(`${actor}:${each}`);
-          }
-        }
+            for (const name of ["timeout", "grace"]) model.delete(`${actor}:${name}`);
+          },
+        };
+        for (const { actor, name, dueAt, what } of actions) play[what](actor, name, dueAt);
         expect(timers.size).toBe(model.size);
         await clock.advance(500);
         const expected = [...model].map(([timer, dueAt]) => `${timer}@${dueAt}`);

@@ -13,7 +13,7 @@ import type { JobOutcome } from "../../machines/job/chart.ts";
 import { SystemError } from "../errors.ts";
 import type { Cell } from "../turn/cell.ts";
 import type { Committed } from "../turn/turn.ts";
-import { settlementOf } from "./handle.ts";
+import { settlementOf } from "../jobs/handle.ts";
 import type { World } from "./world.ts";
 
 export class Ends {

@@ -16,7 +16,7 @@ import { faultOfId } from "../journal/subjects.ts";
 import { CancellationSignal } from "./cancellation.ts";
 import { ToolContext } from "./context.ts";
 import type { JobDefinition } from "./definition.ts";
-import type { JobHandle } from "./handle.ts";
+import type { JobHandle } from "../jobs/handle.ts";
 import { canonicalJson, toJson } from "./json-value.ts";
 
 export interface ChildOptions {

@@ -13,10 +13,10 @@ import type { Ids } from "../ports/ids.ts";
 import type { CellStore } from "../turn/cell.ts";
 import type { Timers } from "../turn/timers.ts";
 import type { Turn } from "../turn/turn.ts";
-import type { ToolContext } from "./context.ts";
-import type { Registry } from "./definition.ts";
+import type { ToolContext } from "../attempt/context.ts";
+import type { Registry } from "../attempt/definition.ts";
 import type { Finding } from "./fold.ts";
-import type { JobHandle } from "./handle.ts";
+import type { JobHandle } from "../jobs/handle.ts";
 import type { History } from "./history.ts";
 import type { Kinship } from "./kinship.ts";
 

@@ -18,7 +18,7 @@ import type { Cell } from "../turn/cell.ts";
 import { settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { EndedJob } from "./history.ts";
-import { startQueued } from "./line.ts";
+import { startQueued } from "../jobs/line.ts";
 import type { World } from "./world.ts";
 
 /** Jobs decided in one turn. */
