@@ -3,13 +3,7 @@
  *
  * Names are listed by hand. What is for tests of one's own charts stands in `testing.ts`.
  */
-export {
-  type ErrorCode,
-  type ErrorRecord,
-  HoldfastError,
-  isHoldfastError,
-  type Retry,
-} from "./actors/errors.ts";
+
 export type { ToolContext } from "./actors/attempt/context.ts";
 export {
   type DoerOptions,
@@ -21,9 +15,16 @@ export {
 } from "./actors/attempt/definition.ts";
 export type { Dependencies, SettledDependency } from "./actors/attempt/dependencies.ts";
 export type { ChildOptions, DoerContext, WaitOptions } from "./actors/attempt/doer-context.ts";
+export {
+  type ErrorCode,
+  type ErrorRecord,
+  HoldfastError,
+  isHoldfastError,
+  type Retry,
+} from "./actors/errors.ts";
 export type { CancelAnswer, JobHandle } from "./actors/jobs/handle.ts";
-export type { Health, Runtime } from "./actors/runtime/runtime.ts";
 export type { SubmitOptions } from "./actors/jobs/submission.ts";
+export type { Health, Runtime } from "./actors/runtime/runtime.ts";
 export { type ApiClient, connectClient } from "./infra/api/client.ts";
 export {
   type EmbeddedRuntime,

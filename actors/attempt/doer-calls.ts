@@ -5,11 +5,11 @@
  */
 import type { Json } from "../../machines/json.ts";
 import { IllegalStateError } from "../errors.ts";
-import { CancellationSignal } from "./cancellation.ts";
-import type { DoerContext, DoerPorts, WaitOptions } from "./doer-context.ts";
 import type { Door } from "../jobs/door.ts";
 import { assertNoSecret } from "../jobs/secret-names.ts";
 import type { World } from "../runtime/world.ts";
+import { CancellationSignal } from "./cancellation.ts";
+import type { DoerContext, DoerPorts, WaitOptions } from "./doer-context.ts";
 
 /** Results of `context.step` that one job keeps; each attempt has them all in memory. */
 export const STEPS_MAX = 1_000;

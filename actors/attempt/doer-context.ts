@@ -12,11 +12,11 @@ import type { z } from "zod";
 import type { Json } from "../../machines/json.ts";
 import { WaitKind } from "../../machines/liveness/events.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import type { JobHandle } from "../jobs/handle.ts";
 import { faultOfId } from "../journal/subjects.ts";
 import { CancellationSignal } from "./cancellation.ts";
 import { ToolContext } from "./context.ts";
 import type { JobDefinition } from "./definition.ts";
-import type { JobHandle } from "../jobs/handle.ts";
 import { canonicalJson, toJson } from "./json-value.ts";
 
 export interface ChildOptions {

@@ -8,6 +8,8 @@
 
 import type { Failure } from "../../machines/job/events.ts";
 import type { Json } from "../../machines/json.ts";
+import { type AttemptEnd, faultsOf } from "../attempt/execution.ts";
+import { toJson } from "../attempt/json-value.ts";
 import {
   ConflictError,
   type HoldfastError,
@@ -18,13 +20,11 @@ import {
   SystemError,
   toErrorRecord,
 } from "../errors.ts";
-import type { Cell } from "../turn/cell.ts";
-import type { Move, Turn } from "../turn/turn.ts";
-import { type AttemptEnd, faultsOf } from "../attempt/execution.ts";
-import type { CancelAnswer } from "./handle.ts";
-import { toJson } from "../attempt/json-value.ts";
 import { rerun } from "../runtime/recovery.ts";
 import type { World } from "../runtime/world.ts";
+import type { Cell } from "../turn/cell.ts";
+import type { Move, Turn } from "../turn/turn.ts";
+import type { CancelAnswer } from "./handle.ts";
 
 /** TO-1: a tenth of the timeout, at least 500 ms, at most 30 s. */
 export const graceOf = (timeoutMs: number): number =>

@@ -11,6 +11,8 @@
  */
 import { invariant } from "../../machines/invariant.ts";
 import type { Dependency, JobSpec } from "../../machines/job/spec.ts";
+import type { JobDefinition } from "../attempt/definition.ts";
+import type { ChildRequest, DoerContext } from "../attempt/doer-context.ts";
 import {
   ConflictError,
   type HoldfastError,
@@ -21,13 +23,12 @@ import {
   SystemError,
 } from "../errors.ts";
 import { taskScope } from "../journal/subjects.ts";
+import type { EndedJob } from "../runtime/history.ts";
+import type { World } from "../runtime/world.ts";
 import { newTaskCells } from "../turn/cell.ts";
 import { settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
-import type { JobDefinition } from "../attempt/definition.ts";
-import type { ChildRequest, DoerContext } from "../attempt/doer-context.ts";
 import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.ts";
-import type { EndedJob } from "../runtime/history.ts";
 import { assertNoSecret } from "./secret-names.ts";
 import {
   childSubmission,
@@ -37,7 +38,6 @@ import {
   type SubmitOptions,
   withDependencies,
 } from "./submission.ts";
-import type { World } from "../runtime/world.ts";
 
 /** What became of a submission. The handle is there in every case; of a refused one it is born failed. */
 export interface Submitted {

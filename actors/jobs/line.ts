@@ -5,9 +5,9 @@
  * a queued job needs only a runtime that is ready and a definition.
  */
 import { invariant } from "../../machines/invariant.ts";
+import type { Registry } from "../attempt/definition.ts";
 import type { Cell, CellStore } from "../turn/cell.ts";
 import type { Turn } from "../turn/turn.ts";
-import type { Registry } from "../attempt/definition.ts";
 
 export interface LinePorts {
   readonly cells: CellStore;

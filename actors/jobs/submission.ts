@@ -12,14 +12,14 @@ import {
   META_ITERATION,
 } from "../../machines/job/spec.ts";
 import type { Json } from "../../machines/json.ts";
-import { InvalidArgumentError } from "../errors.ts";
-import { faultOfId } from "../journal/subjects.ts";
-import type { Ids } from "../ports/ids.ts";
 import { faultOfTimeout, type JobDefinition } from "../attempt/definition.ts";
 import type { ChildRequest, DoerContext } from "../attempt/doer-context.ts";
 import { faultsOf } from "../attempt/execution.ts";
-import { JobHandle } from "./handle.ts";
 import { canonicalJson, toJson } from "../attempt/json-value.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { faultOfId } from "../journal/subjects.ts";
+import type { Ids } from "../ports/ids.ts";
+import { JobHandle } from "./handle.ts";
 
 /** Dependencies of one job. */
 export const DEPENDENCIES_MAX = 1_000;

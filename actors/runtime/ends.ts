@@ -11,9 +11,9 @@
 import { invariant } from "../../machines/invariant.ts";
 import type { JobOutcome } from "../../machines/job/chart.ts";
 import { SystemError } from "../errors.ts";
+import { settlementOf } from "../jobs/handle.ts";
 import type { Cell } from "../turn/cell.ts";
 import type { Committed } from "../turn/turn.ts";
-import { settlementOf } from "../jobs/handle.ts";
 import type { World } from "./world.ts";
 
 export class Ends {

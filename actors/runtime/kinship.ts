@@ -46,6 +46,7 @@ export class Kinship {
       case "job.submitted":
         return this.#submitted((event as Extract<JobEvent, { type: "job.submitted" }>).spec); // The type names the shape.
       case "job.dependencySettled":
+        // The type names the shape.
         return this.#settled(
           (event as Extract<JobEvent, { type: "job.dependencySettled" }>).dependency,
           job,

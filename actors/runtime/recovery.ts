@@ -14,11 +14,11 @@ import { invariant } from "../../machines/invariant.ts";
 import type { Failure } from "../../machines/job/events.ts";
 import type { JobSpec } from "../../machines/job/spec.ts";
 import { isHoldfastError, SystemError, toErrorRecord } from "../errors.ts";
+import { startQueued } from "../jobs/line.ts";
 import type { Cell } from "../turn/cell.ts";
 import { settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { EndedJob } from "./history.ts";
-import { startQueued } from "../jobs/line.ts";
 import type { World } from "./world.ts";
 
 /** Jobs decided in one turn. */

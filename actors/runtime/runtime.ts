@@ -12,7 +12,16 @@ import type { z } from "zod";
 import type { ChartEvent } from "../../machines/engine/chart.ts";
 import type { JobEvent } from "../../machines/job/events.ts";
 import type { Json } from "../../machines/json.ts";
+import type { ToolContext } from "../attempt/context.ts";
+import { type JobDefinition, Registry } from "../attempt/definition.ts";
+import { DoerCalls } from "../attempt/doer-calls.ts";
+import { Executions } from "../attempt/execution.ts";
 import { type HoldfastError, IllegalStateError } from "../errors.ts";
+import { Commands, type Resolution } from "../jobs/commands.ts";
+import { Door, type Submitted } from "../jobs/door.ts";
+import type { CancelAnswer, JobHandle } from "../jobs/handle.ts";
+import { startQueued } from "../jobs/line.ts";
+import type { SubmitOptions } from "../jobs/submission.ts";
 import type { Durability } from "../journal/codec.ts";
 import { Journal, type JournalNotice } from "../journal/journal.ts";
 import type { Log } from "../journal/log.ts";
@@ -28,20 +37,11 @@ import { type EffectPorts, runEffect } from "../turn/effects.ts";
 import { tell } from "../turn/routes.ts";
 import { Timers } from "../turn/timers.ts";
 import { type ReleasedEffect, runTurn, type Turn, type TurnPorts } from "../turn/turn.ts";
-import { Commands, type Resolution } from "../jobs/commands.ts";
-import type { ToolContext } from "../attempt/context.ts";
-import { type JobDefinition, Registry } from "../attempt/definition.ts";
-import { DoerCalls } from "../attempt/doer-calls.ts";
-import { Door, type Submitted } from "../jobs/door.ts";
 import { Ends } from "./ends.ts";
-import { Executions } from "../attempt/execution.ts";
 import { BootFold, type Finding } from "./fold.ts";
-import type { CancelAnswer, JobHandle } from "../jobs/handle.ts";
 import { History } from "./history.ts";
 import { Kinship } from "./kinship.ts";
-import { startQueued } from "../jobs/line.ts";
 import { reconcile, resume } from "./recovery.ts";
-import type { SubmitOptions } from "../jobs/submission.ts";
 import type { Notice, World } from "./world.ts";
 
 /** CAN-4: how long a shutdown waits for running jobs when nothing else is said, ms. */
@@ -231,10 +231,10 @@ export class Runtime {
     input: z.input<Input>,
     options: SubmitOptions = {},
   ): Promise<JobHandle<z.output<Output>>> {
-    // The definition's schema parsed what the journal keeps.
-    return this.#door
-      .submit(definition, input, options)
-      .then(({ handle }) => handle as JobHandle<z.output<Output>>);
+    return this.#door.submit(definition, input, options).then(
+      // The definition's schema parsed what the journal keeps.
+      ({ handle }) => handle as JobHandle<z.output<Output>>,
+    );
   }
 
   /** Submits a root by the name of its type, and says what was decided: for commands that come as data. */

@@ -51,10 +51,9 @@ export function dependenciesIn(
   for (const { transition } of transitions) {
     if (transition.event.type !== "job.submitted") continue;
     const event = kindredEvent(job, transition);
-    // Sound as to its dependencies, or null.
-    return event === null
-      ? []
-      : (event as unknown as { spec: { dependencies: { id: string }[] } }).spec.dependencies;
+    if (event === null) return [];
+    // Looked at just now: it is sound as to its dependencies.
+    return (event as unknown as { spec: { dependencies: { id: string }[] } }).spec.dependencies;
   }
   return [];
 }

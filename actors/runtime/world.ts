@@ -4,7 +4,11 @@
  * Owns: nothing but the references. The parts (door, execution, recovery, commands) get it whole, and each header says
  * what its part decides.
  */
+
+import type { ToolContext } from "../attempt/context.ts";
+import type { Registry } from "../attempt/definition.ts";
 import type { HoldfastError } from "../errors.ts";
+import type { JobHandle } from "../jobs/handle.ts";
 import type { Journal, JournalNotice } from "../journal/journal.ts";
 import type { Redactor } from "../journal/redaction.ts";
 import type { Ambient } from "../ports/ambient.ts";
@@ -13,10 +17,7 @@ import type { Ids } from "../ports/ids.ts";
 import type { CellStore } from "../turn/cell.ts";
 import type { Timers } from "../turn/timers.ts";
 import type { Turn } from "../turn/turn.ts";
-import type { ToolContext } from "../attempt/context.ts";
-import type { Registry } from "../attempt/definition.ts";
 import type { Finding } from "./fold.ts";
-import type { JobHandle } from "../jobs/handle.ts";
 import type { History } from "./history.ts";
 import type { Kinship } from "./kinship.ts";
 

@@ -14,13 +14,13 @@
  *     on without one of its parts. Fenced, it leaves its server running: the new owner works on it.
  */
 import { hostname } from "node:os";
-import { type HoldfastError, IllegalStateError, SystemError } from "../../actors/errors.ts";
 import type { JobDefinition } from "../../actors/attempt/definition.ts";
-import { Runtime } from "../../actors/runtime/runtime.ts";
-import type { Notice } from "../../actors/runtime/world.ts";
+import { type HoldfastError, IllegalStateError, SystemError } from "../../actors/errors.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
 import type { Log } from "../../actors/journal/log.ts";
 import { Redactor, SECRET_LENGTH_MIN } from "../../actors/journal/redaction.ts";
+import { Runtime } from "../../actors/runtime/runtime.ts";
+import type { Notice } from "../../actors/runtime/world.ts";
 import { startApi } from "../api/service.ts";
 import { openJetStreamLog } from "../jetstream/log.ts";
 import { partitionNames } from "../jetstream/names.ts";

@@ -11,8 +11,8 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ConfigError } from "../../actors/errors.ts";
 import type { JobDefinition } from "../../actors/attempt/definition.ts";
+import { ConfigError } from "../../actors/errors.ts";
 import { RetryClass } from "../../machines/job/spec.ts";
 import { isDoneWithin } from "../system/bounded-wait.ts";
 

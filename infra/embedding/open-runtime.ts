@@ -6,8 +6,8 @@
  * any daemon: `holdfast status --data FOLDER`.
  */
 import type { JobDefinition } from "../../actors/attempt/definition.ts";
-import type { Runtime } from "../../actors/runtime/runtime.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
+import type { Runtime } from "../../actors/runtime/runtime.ts";
 import { foldExecutionRecord } from "../../projections/execution-record/fold.ts";
 import type { ExecutionRecord } from "../../projections/execution-record/schema.ts";
 import { foldJobTree, type JobTree } from "../../projections/job-tree.ts";

@@ -79,7 +79,11 @@ export async function startProcess(options: {
       child.once("error", failed);
     });
     child.unref();
-    if (identity === null) throw new Error(`no process ${child.pid} in /proc`);
+    if (identity === null) {
+      throw new ExternalServiceError(`There is no process ${child.pid} in /proc.`, {
+        details: { service: "nats-server", pid: child.pid ?? null },
+      });
+    }
     return { identity, logOffset };
   } catch (error) {
     throw new ExternalServiceError(

@@ -10,6 +10,7 @@
  *     which a resync may have followed before it was stored.
  */
 import { cutText } from "../../projections/bounded-value.ts";
+import { Recent } from "./recent.ts";
 import type { ValidFence } from "./validity.ts";
 
 /** Epochs, and fences of one owner, that are kept; what is said of older ones is not looked at. */
@@ -23,13 +24,12 @@ export interface OwnersEvent {
 
 export class Owners {
   /** validThrough by fence, of the epochs that have ended. */
-  readonly #ended = new Map<number, number>();
+  readonly #ended = new Recent<number, number>(KEPT_MAX);
   /** Fences of those that hold a record and were not told of. */
   readonly #untold = new Set<number>();
   /** Fences of the present owner: its take and the resyncs behind it. */
   #own = new Set<number>();
   #hasSaidSo = true;
-  #oldestKept = 0;
 
   fence({ position, body, closes }: ValidFence): void {
     if (closes !== null) this.#close(closes.fence, closes.validThrough);
@@ -45,10 +45,6 @@ export class Owners {
     this.#ended.set(fence, validThrough);
     if (validThrough > fence) this.#untold.add(fence);
     dropOldest(this.#untold);
-    const [oldest] = this.#ended.keys();
-    if (this.#ended.size <= KEPT_MAX || oldest === undefined) return;
-    this.#ended.delete(oldest);
-    this.#oldestKept = oldest + 1;
   }
 
   /** Whether the present owner has still to say that it has taken the log (O3). */
@@ -87,8 +83,8 @@ export class Owners {
 
   /** O1. */
   #faultOf(epoch: { readonly fence: number; readonly validThrough: number }): string | null {
-    if (epoch.fence < this.#oldestKept) return null;
     const validThrough = this.#ended.get(epoch.fence);
+    if (validThrough === undefined && this.#ended.hasForgotten) return null; // It may be one of those.
     if (validThrough === undefined) return "and none that has ended began there";
     return validThrough === epoch.validThrough
       ? null

@@ -16,6 +16,7 @@ import { LIVENESS_STATES } from "../../machines/liveness/chart.ts";
 import { doStatesAgree } from "../../projections/public-states.ts";
 import { Actor, named } from "./actor.ts";
 import type { Findings, FoundAt } from "./finding.ts";
+import { Recent } from "./recent.ts";
 import type { ValidRecord } from "./validity.ts";
 
 /** Ends that are remembered, so that a move behind one is told from the move of an actor that nobody knows. */
@@ -41,7 +42,7 @@ export class Tasks {
   readonly #findings: Findings;
   readonly #live = new Map<string, Task>();
   /** Position of the last end, by job. */
-  readonly #ends = new Map<string, number>();
+  readonly #ends = new Recent<string, number>(ENDS_MAX);
   /** Tasks that moved in the present group, with the last place where each did. */
   readonly #moved = new Map<Task, FoundAt>();
   #ended = 0;
@@ -161,8 +162,6 @@ export class Tasks {
     this.#live.delete(task.job);
     this.#ended += 1;
     this.#ends.set(task.job, position);
-    const [oldest] = this.#ends.keys();
-    if (this.#ends.size > ENDS_MAX && oldest !== undefined) this.#ends.delete(oldest);
   }
 }
 

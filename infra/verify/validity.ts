@@ -18,6 +18,7 @@ import {
 import { checksumOf, type Frame, messageId, parseFrame } from "../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import type { Findings, FoundAt } from "./finding.ts";
+import { Recent } from "./recent.ts";
 
 /** Void messages in a row that a reader bears: a window of 256 and a batch of 1,000 that were under way, and again as many. */
 export const VOID_RUN_MAX = 2_048;
@@ -74,7 +75,8 @@ interface Part extends FoundAt {
 export class ValidityWalk {
   readonly #findings: Findings;
   readonly #sink: ValiditySink;
-  readonly #former = new Set<string>();
+  /** Position of the fence of each. */
+  readonly #former = new Recent<string, number>(FORMER_WRITERS_MAX);
   readonly #counts = {
     messages: 0,
     fences: 0,
@@ -120,7 +122,7 @@ export class ValidityWalk {
     if (frame.index === 0) return this.#takeFence(at, frame, message.body);
     if (frame.writer === this.#owner?.writer)
       return this.#takeRecord(this.#owner, at, frame, message.body);
-    if (this.#former.has(frame.writer))
+    if (this.#former.get(frame.writer) !== undefined)
       return this.#passOver("stale", at, `its writer ${frame.writer} was fenced before it`);
     this.#passOver("foreign", at, `its writer ${frame.writer} never fenced this log`);
   }
@@ -170,13 +172,13 @@ export class ValidityWalk {
     }
     this.#voidTorn(at.position);
     const before = this.#owner;
-    if (this.#former.has(frame.writer) || before?.writer === frame.writer)
+    if (this.#former.get(frame.writer) !== undefined || before?.writer === frame.writer)
       this.#findings.add(
         "fence",
         at,
         `writer ${frame.writer} is minted for one fence, and has two`,
       );
-    if (before !== null) this.#remember(before.writer);
+    if (before !== null) this.#former.set(before.writer, before.fence);
     const { position } = at;
     this.#owner = { writer: frame.writer, fence: position, nextIndex: 1, validThrough: position };
     this.#voidRun = 0;
@@ -199,12 +201,6 @@ export class ValidityWalk {
   #partsText(): string {
     const count = this.#parts.length;
     return `${count} of its ${this.#partsWanted} records ${count === 1 ? "stands" : "stand"} here`;
-  }
-
-  #remember(writer: string): void {
-    this.#former.add(writer);
-    const [oldest] = this.#former;
-    if (this.#former.size > FORMER_WRITERS_MAX && oldest !== undefined) this.#former.delete(oldest);
   }
 
   /** V2. */

@@ -3,13 +3,14 @@
  *
  * Owns: bringing their opinions into a form in which they compare by position. Does not own: any of them.
  */
-import { BootFold } from "../../actors/runtime/fold.ts";
-import { Kinship } from "../../actors/runtime/kinship.ts";
+
 import { Epochs } from "../../actors/journal/epochs.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import { JournalReader, type ReadRecord } from "../../actors/journal/reader.ts";
 import { readScopes } from "../../actors/journal/scoped-reader.ts";
 import { DISPATCHER_SCOPE } from "../../actors/journal/subjects.ts";
+import { BootFold } from "../../actors/runtime/fold.ts";
+import { Kinship } from "../../actors/runtime/kinship.ts";
 import { CellStore } from "../../actors/turn/cell.ts";
 import { Findings } from "../../infra/verify/finding.ts";
 import { LogCheck, type Report } from "../../infra/verify/log-check.ts";

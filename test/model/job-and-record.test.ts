@@ -80,6 +80,7 @@ async function pairStepper() {
 const keyOf = ({ state, record }: States) =>
   `${state.value} ${jobKey(state)} ${record.value} ${record.context.attempt > 0}`;
 
+/** Every pair that is reached, and every step in which the record could not follow. */
 async function explore(observations: readonly LivenessEvent[]) {
   const after = await pairStepper();
   const start: States = {
@@ -88,17 +89,19 @@ async function explore(observations: readonly LivenessEvent[]) {
   };
   const pairs = new Map([[keyOf(start), start]]);
   const faults = new Set<string>();
-  for (const from of pairs.values()) {
-    const observed = from.state.value === "interrupted" ? [] : observations;
-    for (const event of [...jobEvents(specOf("j"))(from.state), ...observed]) {
-      try {
-        const next = after(from, event);
-        if (next !== null && !pairs.has(keyOf(next))) pairs.set(keyOf(next), next);
-      } catch (error) {
-        if (!(error instanceof InvariantError)) throw error;
-        faults.add(`${from.state.value} / ${from.record.value}: ${event.type} (${error.message})`);
-      }
+  const visit = (from: States, event: JobEvent | LivenessEvent): void => {
+    try {
+      const next = after(from, event);
+      if (next !== null && !pairs.has(keyOf(next))) pairs.set(keyOf(next), next);
+    } catch (error) {
+      if (!(error instanceof InvariantError)) throw error;
+      faults.add(`${from.state.value} / ${from.record.value}: ${event.type} (${error.message})`);
     }
+  };
+  // A Map is walked in the order of insertion, and takes new entries while it is walked.
+  for (const from of pairs.values()) {
+    for (const event of jobEvents(specOf("j"))(from.state)) visit(from, event);
+    if (from.state.value !== "interrupted") for (const event of observations) visit(from, event);
   }
   return { pairs: [...pairs.values()], faults: [...faults] };
 }

@@ -88,6 +88,7 @@ export async function describeOnServers(
     if (found.kind === "available") {
       describe(`${name} (${version} server)`, () => body(version, found.server.path));
     } else {
+      // A server of this version cannot be had here; the title says why.
       describe.skip(`${name} (${version} server: skipped, ${found.reason})`, () =>
         body(version, ""));
     }

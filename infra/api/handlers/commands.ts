@@ -6,10 +6,11 @@
  * C1. A command on a job that has ended is answered by how it ended, for which the journal is asked: "not found" means that
  *     there never was such a job.
  */
+
+import { toJson } from "../../../actors/attempt/json-value.ts";
 import { type HoldfastError, IllegalStateError, NotFoundError } from "../../../actors/errors.ts";
 import type { Resolution } from "../../../actors/jobs/commands.ts";
 import type { CancelAnswer } from "../../../actors/jobs/handle.ts";
-import { toJson } from "../../../actors/attempt/json-value.ts";
 import type { AnswerRequest, CancelRequest, ResolveRequest } from "../contract/requests.ts";
 import type { AnswerBody, ApiRuntime } from "../endpoint.ts";
 import { refusalOf } from "../refusal.ts";

@@ -2,8 +2,8 @@
  * Scenarios in which owners die and others come: re-runs, people's words, blocked types, resyncs, torn groups, observers.
  */
 
-import { Runtime } from "../../../actors/runtime/runtime.ts";
 import { parseFrame } from "../../../actors/journal/frame.ts";
+import { Runtime } from "../../../actors/runtime/runtime.ts";
 import { SimulatedClock, SimulatedMachine } from "../../../infra/simulated/clock.ts";
 import { DELIVER, type FateOf } from "../../../infra/simulated/fates.ts";
 import { SimulatedIds } from "../../../infra/simulated/ids.ts";

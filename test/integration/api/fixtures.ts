@@ -2,8 +2,8 @@
 import { connect, type NatsConnection } from "nats";
 import { z } from "zod";
 import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
-import { Runtime } from "../../../actors/runtime/runtime.ts";
 import type { Log } from "../../../actors/journal/log.ts";
+import { Runtime } from "../../../actors/runtime/runtime.ts";
 import { type ApiClient, connectClient } from "../../../infra/api/client.ts";
 import type { ApiRuntime } from "../../../infra/api/endpoint.ts";
 import { type Api, startApi } from "../../../infra/api/service.ts";

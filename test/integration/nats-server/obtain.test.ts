@@ -16,10 +16,10 @@ import { formatVersion } from "../../../infra/nats-server/binary/version.ts";
 import { readProcessIdentity } from "../../../infra/processes/identity.ts";
 import { killProcess } from "../../support/server.ts";
 import { firstLine, testBench, until } from "./fixtures.ts";
-import { archiveObstacle, type LocalArchive, startArchive } from "./local-archive.ts";
+import { archiveObstacle, type LocalArchive, startArchive } from "./helpers/local-archive.ts";
 
 const bench = testBench();
-const OBTAINER = new URL("./obtainer.ts", import.meta.url).pathname;
+const OBTAINER = new URL("./helpers/obtainer.ts", import.meta.url).pathname;
 const SUITES = ["sid", "bookworm"];
 const obstacle = archiveObstacle();
 
@@ -39,6 +39,7 @@ const isPackage = (url: string | undefined): boolean => url?.endsWith(".deb") ==
 
 const OTHER_WAYS = /Install nats-server[\s\S]*HOLDFAST_NATS_SERVER/;
 
+// Without apt and its tools there is nothing to get a server with; the title says which is missing.
 describe.skipIf(obstacle !== null)(`getting a server (${obstacle ?? "local archive"})`, () => {
   it("puts it into the cache, tells what it does, and leaves nothing else behind", async () => {
     await using archive = await startArchive({ version: "2.15.1", suites: SUITES });

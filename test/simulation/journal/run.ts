@@ -242,6 +242,7 @@ class Simulation {
     const { store, machine } = this.#world;
     this.#note("calm");
     store.fateOf = () => ({ kind: "deliver" });
+    store.followLagMs = 0;
     // Frozen lives go on and servers come back by themselves within this.
     await machine.time.advance(20_000);
     if (!this.#lives.some((life) => life.isAlive)) this.#begin();
@@ -249,6 +250,8 @@ class Simulation {
       this.#lives.every((life) => life.phase !== "taking" && this.#isDrained(life));
     try {
       await machine.time.runUntil(isQuiet, CALM_MS_MAX);
+      // Whoever has nothing to append sees a rival's fence alone.
+      await machine.time.advance(1_000);
     } catch {
       this.#violations.push("something hangs in calm weather");
     }

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { DoerContext } from "../../../actors/attempt/doer-context.ts";
-import { ordinalOf } from "../../../machines/job/spec.ts";
+import { type JobSpec, ordinalOf } from "../../../machines/job/spec.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { flush, TestRuntime } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
@@ -20,7 +20,11 @@ const ordinals = (test: TestRuntime, parent: string): Record<string, number | nu
   Object.fromEntries(
     test.transitions().flatMap(({ event }) => {
       if (event.type !== "job.submitted" || !("spec" in event)) return [];
-      const spec = event.spec as { parent: string | null; input: { label: string }; metadata: {} };
+      const spec = event.spec as {
+        parent: string | null;
+        input: { label: string };
+        metadata: JobSpec["metadata"];
+      };
       return spec.parent === parent ? [[spec.input.label, ordinalOf(spec)]] : [];
     }),
   );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FencedError, SystemError } from "../../../actors/errors.ts";
-import type { Notice } from "../../../actors/runtime/world.ts";
 import { taskScope } from "../../../actors/journal/subjects.ts";
+import type { Notice } from "../../../actors/runtime/world.ts";
 import { openLog } from "../../../infra/logging/logger.ts";
 import { errorFields, logNotice } from "../../../infra/logging/notices.ts";
 

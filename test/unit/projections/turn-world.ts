@@ -3,13 +3,13 @@
  * would be appended is kept as journal records. A job that is queued stays so until the test starts it.
  */
 
-import { Kinship } from "../../../actors/runtime/kinship.ts";
 import { decodeBody, type RecordBody } from "../../../actors/journal/codec.ts";
 import type { Journal } from "../../../actors/journal/journal.ts";
 import type { ReadRecord } from "../../../actors/journal/reader.ts";
 import { Redactor } from "../../../actors/journal/redaction.ts";
 import { taskScope } from "../../../actors/journal/subjects.ts";
 import type { ScopedBody } from "../../../actors/journal/writer.ts";
+import { Kinship } from "../../../actors/runtime/kinship.ts";
 import { CellStore, newTaskCells, type TaskCells } from "../../../actors/turn/cell.ts";
 import { type RoutePorts, tell } from "../../../actors/turn/routes.ts";
 import { type Move, runTurn, type Turn, type TurnPorts } from "../../../actors/turn/turn.ts";

@@ -1,5 +1,5 @@
 /** A daemon's stand-in, run as a process of its own: launches the folder's server, says so, and waits to be killed. */
-import { launchNatsServer } from "../../../infra/nats-server/launch.ts";
+import { launchNatsServer } from "../../../../infra/nats-server/launch.ts";
 
 const [dataDir = "", durability = "process", binary = ""] = process.argv.slice(2);
 const server = await launchNatsServer({

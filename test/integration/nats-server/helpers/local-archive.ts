@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../../../infra/nats-server/binary/cache.ts";
+import type { Environment } from "../../../../infra/nats-server/binary/cache.ts";
 
 /** What is done to a request before the archive answers it; true: it has been answered. */
 export type Disturbance = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, closeSync, openSync, rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { acquireLock } from "../../../infra/nats-server/exclusive-lock.ts";
+import { acquireLock } from "../../../../infra/nats-server/exclusive-lock.ts";
 
 const [path = "", log, startAt, rounds] = process.argv.slice(2);
 /** Between two rounds' beginnings; a round takes a few. */
