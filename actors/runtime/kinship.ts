@@ -26,6 +26,9 @@ export interface Family {
   ordinalMax: number;
 }
 
+type Submitted = Extract<JobEvent, { type: "job.submitted" }>;
+type Settled = Extract<JobEvent, { type: "job.dependencySettled" }>;
+
 export class Kinship {
   readonly #families = new Map<string, Family>();
   readonly #dependents = new Map<string, Set<string>>();
@@ -43,14 +46,11 @@ export class Kinship {
   /** Takes one transition of a job into account. */
   moved(job: string, event: ChartEvent): void {
     switch (event.type) {
+      // In both the type names the shape.
       case "job.submitted":
-        return this.#submitted((event as Extract<JobEvent, { type: "job.submitted" }>).spec); // The type names the shape.
+        return this.#submitted((event as Submitted).spec); // See above.
       case "job.dependencySettled":
-        // The type names the shape.
-        return this.#settled(
-          (event as Extract<JobEvent, { type: "job.dependencySettled" }>).dependency,
-          job,
-        );
+        return this.#settled((event as Settled).dependency, job); // See above.
       default:
     }
   }

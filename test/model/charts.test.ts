@@ -32,7 +32,7 @@ const SUBJECTS = [
     finals: JOB_FINALS,
     cover: () => edgeCover(jobChart, { events: jobEvents(), serializeState: jobKey }),
     // What needs a long life is compared along the paths below; walks meet it now and then.
-    agree: () => assertEnginesAgree(jobChart, jobEvents(), { runs: 40, coveragePercentMin: 80 }),
+    agree: () => assertEnginesAgree(jobChart, jobEvents(), { runs: 25, coveragePercentMin: 80 }),
     walk: () => steeredWalk(jobChart, { events: jobEvents() }),
     at: (value: string) => jobEvents()({ value, context: jobChart.engine.initial().context }),
   },
@@ -41,7 +41,7 @@ const SUBJECTS = [
     chart: livenessChart,
     finals: ["completed", "failed", "cancelled"],
     cover: () => edgeCover(livenessChart, { events: livenessEvents, serializeState: livenessKey }),
-    agree: () => assertEnginesAgree(livenessChart, livenessEvents, { runs: 60 }),
+    agree: () => assertEnginesAgree(livenessChart, livenessEvents, { runs: 25 }),
     walk: () => steeredWalk(livenessChart, { events: livenessEvents }),
     at: () => livenessEvents,
   },
@@ -51,7 +51,7 @@ const SUBJECTS = [
     finals: [],
     cover: () =>
       edgeCover(dispatcherChart, { events: dispatcherEvents, serializeState: dispatcherKey }),
-    agree: () => assertEnginesAgree(dispatcherChart, dispatcherEvents, { runs: 60 }),
+    agree: () => assertEnginesAgree(dispatcherChart, dispatcherEvents, { runs: 25 }),
     walk: () => steeredWalk(dispatcherChart, { events: dispatcherEvents }),
     at: () => dispatcherEvents,
   },

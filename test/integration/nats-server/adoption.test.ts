@@ -21,7 +21,7 @@ import {
 } from "./fixtures.ts";
 
 const bench = testBench();
-const PARENT = new URL("./helpers/launching-parent.ts", import.meta.url).pathname;
+const PARENT = new URL("./stand-ins/launching-parent.ts", import.meta.url).pathname;
 
 /** The record as it stands; there is one. */
 function recordOf(dataDir: string): ServerRecord {

@@ -9,7 +9,7 @@ import { killProcess } from "../../support/server.ts";
 import { firstLine, testBench } from "./fixtures.ts";
 
 const bench = testBench();
-const HOLDER = new URL("./helpers/lock-holder.ts", import.meta.url).pathname;
+const HOLDER = new URL("./stand-ins/lock-holder.ts", import.meta.url).pathname;
 const LOCK = { purpose: "testing", waitMs: 0 };
 
 let folder: string;

@@ -16,10 +16,10 @@ import { formatVersion } from "../../../infra/nats-server/binary/version.ts";
 import { readProcessIdentity } from "../../../infra/processes/identity.ts";
 import { killProcess } from "../../support/server.ts";
 import { firstLine, testBench, until } from "./fixtures.ts";
-import { archiveObstacle, type LocalArchive, startArchive } from "./helpers/local-archive.ts";
+import { archiveObstacle, type LocalArchive, startArchive } from "./stand-ins/local-archive.ts";
 
 const bench = testBench();
-const OBTAINER = new URL("./helpers/obtainer.ts", import.meta.url).pathname;
+const OBTAINER = new URL("./stand-ins/obtainer.ts", import.meta.url).pathname;
 const SUITES = ["sid", "bookworm"];
 const obstacle = archiveObstacle();
 
