@@ -4,7 +4,7 @@
  * Owns: forgetting the oldest. Does not own: what is remembered.
  *
  * R1. At least the last `countMax` / 2 are known, and at most `countMax` are kept. Two generations, since a map that is emptied
- *     from its front walks over what it has dropped at every look (measured: it doubles the time of a check).
+ *     from its front walks over what it has dropped at every look (measured: 30 µs with 65,536 keys).
  */
 export class Recent<Key, Value> {
   readonly #halfMax: number;

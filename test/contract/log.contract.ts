@@ -4,6 +4,7 @@
  * Owns: what a journal may rely on (L1–L4 in `actors/journal/log.ts`). Does not own: what is special to one adapter.
  */
 import { afterEach, beforeEach, describe } from "vitest";
+import { batches } from "./log-batches.ts";
 import { type CurrentFixture, type LogFactory, type LogFixture, present } from "./log-fixture.ts";
 import { chains, crashes, endings, publishing, rivals } from "./log-publishing.ts";
 import { exactness, filters, following, lastMessages, reading } from "./log-reading.ts";
@@ -22,6 +23,7 @@ export function describeLogContract(name: string, create: LogFactory): void {
     const current: CurrentFixture = () => present(fixture);
     describe("publishing", () => publishing(current));
     describe("a chain", () => chains(current));
+    describe("a batch", () => batches(current));
     describe("a rival", () => rivals(current));
     describe("the end of an appender", () => endings(current));
     describe("a crash", () => crashes(current));
