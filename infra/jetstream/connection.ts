@@ -68,9 +68,22 @@ async function open(address: ServerAddress, options: ConnectionOptions): Promise
   }
 }
 
+/** Bytes that the client gathers before it writes within a round of the event loop: a whole window, so that it is one write. */
+const ROUND_BYTES = 256 * 1024;
+
 /** A connection that ends when the server does: what was sent on it can never be sent again by the client. */
-export const openBareConnection = (address: ServerAddress, name: string): Promise<NatsConnection> =>
-  open(address, { ...optionsOf(address, name), reconnect: false });
+export const openBareConnection = (
+  address: ServerAddress,
+  name: string,
+): Promise<NatsConnection> => {
+  // The client takes the limit and does not name it in its types.
+  const options: ConnectionOptions & { readonly pendingLimit: number } = {
+    ...optionsOf(address, name),
+    reconnect: false,
+    pendingLimit: ROUND_BYTES,
+  };
+  return open(address, options);
+};
 
 /** Makes what a callback throws an uncaught exception, outside of the client's read loop (C3). */
 export function throwOutside(error: unknown): void {

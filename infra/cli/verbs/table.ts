@@ -9,6 +9,7 @@ import { doctor } from "./doctor.ts";
 import { run } from "./run.ts";
 import { submit } from "./submit.ts";
 import { up } from "./up.ts";
+import { verify } from "./verify.ts";
 import { status, trajectory, tree } from "./views.ts";
 
 export const VERBS: readonly Verb[] = [
@@ -21,5 +22,6 @@ export const VERBS: readonly Verb[] = [
   cancel,
   resolve,
   answer,
+  verify,
   doctor,
 ];

@@ -164,6 +164,7 @@ describe("a job that has not started", () => {
     expect(standingOf(waiting)).toBe("job_cancelled");
     expect(endOf(test, "w")).toEqual({ job: "cancelled", record: "cancelled" });
     expect(test.transitions("liveness:w").at(-1)?.event).toMatchObject({ sideEffect: "none" });
+    expect(test.runtime.world.kinship.dependents("held")).toBeUndefined();
     shop.end("held");
     await flush();
     expect(shop.runs("w")).toBe(0);
@@ -317,6 +318,29 @@ describe("a parent's cancel", () => {
     });
     for (const child of children)
       if (child?.parent === "r") expect(endOf(test, child.id).job).toBe("cancelled");
+  });
+
+  it("[TREE-6] end whose process died before it went round reaches the children at the reload, without starting them again", async () => {
+    const { shop, test } = await start();
+    let end = (): void => undefined;
+    shop.plan("root", async (context) => {
+      await context.submitInStep(shop.safe, { label: "x" });
+      return new Promise((resolve) => {
+        end = () => resolve(1);
+      });
+    });
+    await test.runtime.submit(shop.doer, { label: "root" }, { id: "r" });
+    await flush();
+    // The end is stored; its acknowledgement never comes, so nobody tells the child.
+    test.answers.hold();
+    end();
+    await flush();
+    expect(shop.context("x").isCancelled()).toBe(false);
+    test.answers.drop();
+    await test.restart();
+    expect(endOf(test, "r").job).toBe("completed");
+    expect(shop.counts).toEqual({ root: 1, x: 1 });
+    expect(endOf(test, shop.context("x").id)).toEqual({ job: "cancelled", record: "cancelled" });
   });
 
   it("[CAN-1] lost with its process before it went round reaches the children at the reload, without starting them again", async () => {

@@ -19,7 +19,7 @@ import {
 } from "../../../actors/turn/turn.ts";
 import type { JobSpec } from "../../../machines/job/spec.ts";
 import { specOf } from "../../support/chart-events.ts";
-import { flush, PREFIX, TestRuntime, transitionsIn } from "../../support/runtime.ts";
+import { flush, PREFIX, TestRuntime, textOf, transitionsIn } from "../../support/runtime.ts";
 
 const started = { type: "job.started", attempt: 1, timeoutAt: null } as const;
 const completed = { type: "job.completed", attempt: 1, result: null } as const;
@@ -229,6 +229,22 @@ describe("a turn's records", () => {
   });
 });
 
+describe("a registered secret", () => {
+  it("[REC-7] stands in no record: not in its cause, its events, its reasons and its evidence", async () => {
+    const secret = "hunter2-and-more";
+    ports.redactor.register(secret);
+    const task = await running("a");
+    runTurn(ports, `because ${secret}`, (turn) =>
+      turn.apply(task.job, step("s", secret), { reason: secret, evidence: { [secret]: [secret] } }),
+    );
+    await flush();
+    const text = textOf(test.log.messages);
+    expect(text).not.toContain(secret);
+    expect(text).toContain('"cause":"because [redacted]"');
+    expect(task.job.state.context).toMatchObject({ steps: { s: "[redacted]" } });
+  });
+});
+
 describe("a turn's effects", () => {
   it("[T2, ES-1] are released when the last record of their group is acknowledged, in the order of the log", async () => {
     const task = await running("a");
@@ -281,6 +297,8 @@ describe("a turn's effects", () => {
 
 describe("a turn's tells", () => {
   it("[T7] are delivered in the same turn, first in first out", async () => {
+    runTurn(ports, "x", (turn) => open(turn, "c"));
+    expect(told).toEqual(["c:tell.opened", "c:tell.queued"]);
     const a = await running("a");
     const b = await running("b");
     onTell = (turn, tell) => {

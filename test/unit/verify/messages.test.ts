@@ -182,9 +182,12 @@ describe("[ES-9] the messages of a log", () => {
 
   it("with more void ones in a row than fenced writers leave: a halt, where the runtime's reader has its own", () => {
     expect(VOID_RUN_MAX).toBe(READERS_VOID_RUN_MAX);
-    const run = (count: number): Messages =>
-      inserted(good, 5, ...Array.from({ length: count }, () => junk()));
+    const voids = (count: number): Messages => Array.from({ length: count }, () => junk());
+    const run = (count: number): Messages => inserted(good, 5, ...voids(count));
     expect(check(run(VOID_RUN_MAX)).haltedAt).toBeNull();
+    // Two runs with one record of the owner between them are two runs.
+    const twice = inserted(inserted(good, 6, ...voids(VOID_RUN_MAX)), 5, ...voids(VOID_RUN_MAX));
+    expect(check(twice)).toMatchObject({ haltedAt: null, voided: 2 * VOID_RUN_MAX });
     const report = check(run(VOID_RUN_MAX + 1));
     expect(report.haltedAt).toBe(5 + VOID_RUN_MAX);
     expect(report.errors).toBe(VOID_RUN_MAX + 2);

@@ -79,6 +79,10 @@ describe("[ES-9] the records of a log", () => {
     expect(found(correlated)).toEqual([`scope ${at}`]);
     const twice = forged(good, { scope: "task.elsewhere.two", transitions });
     expect(found(twice)).toEqual([`scope ${twice.length}`]);
+    const owners = changedAt(good, takenAt(0), (one) =>
+      rewritten(one, (body) => ({ ...body, correlation: "elsewhere" })),
+    );
+    expect(found(owners)).toEqual([`scope ${takenAt(0)}`]);
     const unknown = forged(good, { scope: "account.gpu", correlation: "", transitions: [] });
     expect(found(unknown)).toEqual([`scope ${unknown.length}`]);
     const renamed = forged(good, { scope: "task.x.x", transitions: renamedTo("x", transitions) });
