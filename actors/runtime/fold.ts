@@ -163,11 +163,12 @@ export class BootFold implements ReaderSink {
       const reason = `a record of job ${task.job}, which belongs to workflow ${buffered.workflow}`;
       return this.#putAside(task.job, this.#find({ position, subject, kind: "unknown", reason }));
     }
+    const own = actorName("job", task.job);
     let hasEnded = false;
     for (const transition of body.transitions) {
       buffered.transitions.push({ position, transition });
       // Another actor's move is found when the job is built; it must not end the job before that.
-      if (transition.actor !== actorName("job", task.job)) continue;
+      if (transition.actor !== own) continue;
       const event = kindredEvent(task.job, transition);
       if (event !== null) this.#kinship.moved(task.job, event);
       hasEnded ||= JOB_FINALS.includes(transition.to);

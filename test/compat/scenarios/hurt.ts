@@ -10,9 +10,7 @@ import {
   junk,
   type Messages,
   messageOf,
-  PREFIX,
   positionOf,
-  recordOf,
   renumbered,
   STRANGER,
   without,
@@ -131,7 +129,6 @@ const lostRecord: Scenario = {
   name: "lost-record",
   make: async () => {
     const messages = await livelyLog();
-    recordOf(messages[startOf(messages, "two") - 1] ?? junk());
     return renumbered(without(messages, startOf(messages, "two")));
   },
 };
@@ -144,6 +141,3 @@ export const HURT: readonly Scenario[] = [
   truncatedTail,
   lostRecord,
 ];
-
-/** Where junk stands in a scenario's log. */
-export const JUNK_SUBJECT = `${PREFIX}task.junk.junk`;
