@@ -9,7 +9,7 @@ interface ProjectOptions {
 
 /** From the quickest to the slowest; each folder begins when the one before it has ended. */
 const PROJECTS: Readonly<Record<string, ProjectOptions>> = {
-  unit: { timeoutMs: 10_000 },
+  unit: { timeoutMs: 30_000 },
   model: { timeoutMs: 30_000 },
   simulation: { timeoutMs: 60_000 },
   // Only from here on may a test start servers and processes.

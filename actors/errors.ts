@@ -149,9 +149,10 @@ export const isHoldfastError = (error: unknown): error is HoldfastError =>
   typeof error.code === "string" &&
   Object.hasOwn(CODES, error.code) &&
   "retry" in error &&
-  typeof error.retry === "string" &&
+  (error.retry === "never" || error.retry === "now" || error.retry === "backoff") &&
   "details" in error &&
-  typeof error.details === "object";
+  typeof error.details === "object" &&
+  !Array.isArray(error.details);
 
 /** Longest message kept on an event, in UTF-16 units; the rest is cut and said so. */
 export const ERROR_MESSAGE_LENGTH_MAX = 2_000;

@@ -128,8 +128,7 @@ export class DoerContext extends ToolContext {
   step<Result extends Json>(key: string, work: () => Promise<Result> | Result): Promise<Result> {
     this.assertLive("step");
     const name = checkedKey(key);
-    const begun = this.#steps.get(name) ?? this.#runStep(name, work);
-    this.#steps.set(name, begun);
+    const begun = this.#steps.get(name) ?? this.#beginStep(name, work);
     return begun as Promise<Result>; // Either just computed by `work`, or what it left in an earlier attempt.
   }
 
@@ -142,6 +141,14 @@ export class DoerContext extends ToolContext {
       kind: checkedKind(options.kind ?? "approval"),
       reason: String(options.reason ?? checked),
     });
+  }
+
+  #beginStep(key: string, work: () => Promise<Json> | Json): Promise<Json> {
+    const begun = this.#runStep(key, work);
+    this.#steps.set(key, begun);
+    // What failed left nothing behind: asked for again, it is tried again.
+    begun.catch(() => this.#steps.delete(key));
+    return begun;
   }
 
   async #runStep(key: string, work: () => Promise<Json> | Json): Promise<Json> {

@@ -20,7 +20,7 @@ import {
 } from "../errors.ts";
 import type { Ambient } from "../ports/ambient.ts";
 import type { Cell } from "../turn/cell.ts";
-import { Cancellation } from "./cancellation.ts";
+import { Cancellation, CancellationSignal } from "./cancellation.ts";
 import { ToolContext } from "./context.ts";
 import type { JobDefinition, Registry } from "./definition.ts";
 import { Dependencies, NO_DEPENDENCIES, type SettledDependency } from "./dependencies.ts";
@@ -75,7 +75,8 @@ export class Executions {
 
   /** Starts the attempt that `job.started` named. */
   start(job: Cell<"job">): void {
-    const { spec, attempt, timeoutAt } = job.state.context as Cell<"job">["now"]["context"]; // Between turns: acknowledged.
+    if (job.isFinal) return; // It ended before its start was acknowledged: there is nobody to run it for.
+    const { spec, attempt, timeoutAt } = job.now.context;
     invariant(spec !== null, "U1: a started job has a spec");
     const definition = this.#ports.registry.get(spec.type);
     invariant(definition !== undefined, "U1: a started job has a definition", { type: spec.type });
@@ -131,6 +132,14 @@ export class Executions {
       );
     } catch (error) {
       return this.#end(options, { kind: "failed", failure: failureOf(error) });
+    }
+    // The owner may have ended, or the job been given up, while the ends were looked up: its code starts nothing any more.
+    if (options.cancellation.isOver) {
+      const reason = options.cancellation.reason ?? "the attempt is over";
+      return this.#end(options, {
+        kind: "failed",
+        failure: failureOf(new CancellationSignal(reason)),
+      });
     }
     return this.#run(
       definition,

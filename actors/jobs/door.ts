@@ -48,6 +48,9 @@ export interface Submitted {
 
 const NOTHING_ENDED: ReadonlyMap<string, EndedJob> = new Map();
 
+/** Thrown out of a turn that must not open a child again; the caller looks again, and finds it. */
+const ASKED_TWICE = new IllegalStateError("The child was opened meanwhile.");
+
 export class Door {
   readonly #world: World;
   readonly #handlePorts: HandlePorts;
@@ -123,7 +126,14 @@ export class Door {
     };
     const submission = childSubmission(this.#world.ids, parent, request, childrenLeft);
     const known = this.#world.kinship.family(parent.id)?.children.get(request.key);
-    if (known === undefined) return (await this.#admit(submission)).handle;
+    if (known === undefined) {
+      try {
+        return (await this.#admit(submission)).handle;
+      } catch (error) {
+        if (error !== ASKED_TWICE) throw error;
+        return this.#child(parent, request); // Its family knows it now.
+      }
+    }
     if (known.digest !== submission.spec.digest)
       throw childConflict(parent.id, request.key, known.id, definition.type);
     if (this.#world.cells.task(known.id) !== undefined) {
@@ -206,7 +216,7 @@ export class Door {
 
   #decide(turn: Turn, submission: Submission, ended: ReadonlyMap<string, EndedJob>): Submitted {
     const { id, workflow, digest } = submission.spec;
-    const refused = this.#closed(id);
+    const refused = this.#closed(submission.spec);
     if (refused !== null) return this.#refused(id, workflow, refused);
     const live = this.#world.cells.task(id);
     const before = ended.get(id);
@@ -220,6 +230,7 @@ export class Door {
           : this.#join(id, workflow);
       return { decision: "joined", handle, refusal: null };
     }
+    if (this.#isAskedTwice(submission.spec)) throw ASKED_TWICE;
     const orphaned = this.#orphaned(submission);
     if (orphaned !== null) return this.#refused(id, workflow, orphaned);
     const dependencies = this.#dependencies(submission, ended);
@@ -228,15 +239,20 @@ export class Door {
     return { decision: "submitted", handle: this.#join(id, workflow), refusal: null };
   }
 
-  #closed(job: string): HoldfastError | null {
-    const { value } = this.#world.cells.dispatcher.now;
-    if (value !== "ready") {
+  /**
+   * A child is no command from outside: its parent's code runs, and a detach settles nothing (CAN-7). It is taken while the
+   * runtime detaches, to start under the next owner, and it waits for a log that does not keep up like its parent does.
+   */
+  #closed({ id: job, parent }: JobSpec): HoldfastError | null {
+    const { value, context } = this.#world.cells.dispatcher.now;
+    const isDetaching = value === "stopping" && context.mode === "detach";
+    if (value !== "ready" && !(isDetaching && parent !== null)) {
       return new IllegalStateError(
         `The job ${job} is refused: the runtime is ${value}, not ready.`,
         { details: { job, state: value } },
       );
     }
-    if (this.#world.journal.isCongested) {
+    if (this.#world.journal.isCongested && parent === null) {
       return new IllegalStateError(`The job ${job} is refused: the log does not keep up.`, {
         retry: "backoff",
         details: { job },
@@ -244,6 +260,12 @@ export class Door {
     }
     const finding = this.#world.setAside.get(job);
     return finding === undefined ? null : setAside(job, finding.position, finding.reason);
+  }
+
+  /** Asked for by another call of the same attempt, and ended, while this one looked something up. */
+  #isAskedTwice({ parent, key }: JobSpec): boolean {
+    if (parent === null || key === null) return false;
+    return this.#world.kinship.family(parent)?.children.has(key) === true;
   }
 
   /** A parent that ends, or has ended while the door looked something up, opens nothing any more: its cancel went round. */

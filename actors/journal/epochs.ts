@@ -5,6 +5,7 @@
  * content comes from.
  *
  * E1. A record of an epoch is valid exactly when it lies behind the epoch's fence and not behind its `validThrough`.
+ * E3. An epoch is told at least once, and the newest RETOLD_MAX by every owner: one damaged record does not leave them untold.
  * E2. The open epoch is valid as far as the caller says: what the owner knows acknowledged.
  */
 
@@ -12,6 +13,9 @@ export interface ClosedEpoch {
   readonly fence: number;
   readonly validThrough: number;
 }
+
+/** Epochs that are told again by each owner: about 3 KB of its first record. */
+export const RETOLD_MAX = 64;
 
 interface Epoch {
   readonly fence: number;
@@ -22,26 +26,38 @@ interface Epoch {
 export class Epochs {
   readonly #byWriter = new Map<string, Epoch>();
   #open: Epoch | null = null;
-  #untold: ClosedEpoch[] = [];
+  /** Those that hold a record and were not told of: validThrough by fence. */
+  readonly #untold = new Map<number, number>();
+  readonly #recent: ClosedEpoch[] = [];
 
   /** A new owner: the epoch before it ends at `validThrough` (its last whole group, or its own fence). */
   begin(writer: string, fence: number, validThrough: number): void {
     if (this.#open !== null) {
       this.#open.validThrough = validThrough;
-      this.#untold.push({ fence: this.#open.fence, validThrough });
+      if (validThrough > this.#open.fence) this.#close(this.#open.fence, validThrough);
     }
     this.#open = { fence, validThrough: null };
     this.#byWriter.set(writer, this.#open);
   }
 
-  /** A `taken` or `resynced` event was folded: the epochs in it need not be told again. */
-  told(closed: readonly ClosedEpoch[]): void {
-    const fences = new Set(closed.map(({ fence }) => fence));
-    this.#untold = this.#untold.filter(({ fence }) => !fences.has(fence));
+  #close(fence: number, validThrough: number): void {
+    this.#untold.set(fence, validThrough);
+    this.#recent.push({ fence, validThrough });
+    if (this.#recent.length > RETOLD_MAX) this.#recent.shift();
   }
 
-  get untold(): readonly ClosedEpoch[] {
-    return this.#untold;
+  /** A `taken` or `resynced` event was folded or staged: the epochs in it were told. */
+  told(closed: readonly ClosedEpoch[]): void {
+    for (const { fence } of closed) this.#untold.delete(fence);
+  }
+
+  /** What the next such event tells: what nobody told yet, and the newest once more (E3). */
+  get toTell(): readonly ClosedEpoch[] {
+    const all = new Map(this.#untold);
+    for (const { fence, validThrough } of this.#recent) all.set(fence, validThrough);
+    return [...all]
+      .map(([fence, validThrough]) => ({ fence, validThrough }))
+      .sort((one, other) => one.fence - other.fence);
   }
 
   /** Whether a record of `writer` at `position` counts; `acknowledged` bounds the open epoch. */

@@ -10,11 +10,15 @@
  */
 import { invariant } from "../../machines/invariant.ts";
 import type { JobOutcome } from "../../machines/job/chart.ts";
-import { SystemError } from "../errors.ts";
+import { isHoldfastError, SystemError } from "../errors.ts";
 import { settlementOf } from "../jobs/handle.ts";
 import type { Cell } from "../turn/cell.ts";
 import type { Committed } from "../turn/turn.ts";
 import type { World } from "./world.ts";
+
+/** Between two looks for an end in a store that is away, ms. */
+const LOOK_PAUSE_MS_MIN = 100;
+const LOOK_PAUSE_MS_MAX = 5_000;
 
 export class Ends {
   readonly #world: World;
@@ -55,12 +59,31 @@ export class Ends {
   ): Promise<JobOutcome> {
     const kept = this.#outcomes.get(dependent)?.get(dependency.id);
     if (kept !== undefined) return kept;
-    const ended = await this.#world.history.find(dependency.id, dependency.workflow);
+    const ended = await this.#lookPatiently(dependency);
     if (ended !== null) return ended.outcome;
     throw new SystemError(
       `The journal has no end of ${dependency.id}, which ${dependent} depends on.`,
       { details: { component: "journal", dependency: dependency.id, dependent } },
     );
+  }
+
+  /** A store that is away for a while fails no job: it is asked until it answers, or until the owner is over. */
+  async #lookPatiently(dependency: { readonly id: string; readonly workflow: string }) {
+    const { history, clock, over, notice } = this.#world;
+    for (let delayMs = LOOK_PAUSE_MS_MIN; ; delayMs = Math.min(2 * delayMs, LOOK_PAUSE_MS_MAX)) {
+      try {
+        return await history.find(dependency.id, dependency.workflow);
+      } catch (error) {
+        if (!isHoldfastError(error) || error.retry === "never" || over() !== null) throw error;
+        notice({
+          kind: "fault",
+          where: "looking for a dependency's end",
+          job: dependency.id,
+          error,
+        });
+      }
+      await new Promise<void>((resolve) => clock.wakeIn(delayMs, resolve));
+    }
   }
 
   /** The end is acknowledged (I3). */
@@ -81,13 +104,18 @@ export class Ends {
 
   /** Ends the live children whose policy says so. */
   cancelChildren(parent: string, reason: string): void {
-    const { kinship, cells, runTurn } = this.#world;
+    const { kinship, cells, runTurn, notice } = this.#world;
     for (const child of [...(kinship.family(parent)?.live ?? [])]) {
       const job = cells.task(child)?.job;
       if (job?.now.context.spec?.whenParentEnds !== "cancel") continue;
-      runTurn(`parent:${parent}`, (turn) =>
-        turn.apply(job, { type: "job.cancelRequested", reason, by: "runtime" }),
-      );
+      try {
+        runTurn(`parent:${parent}`, (turn) =>
+          turn.apply(job, { type: "job.cancelRequested", reason, by: "runtime" }),
+        );
+      } catch (error) {
+        // One child that cannot be ended keeps neither its siblings alive nor its parent's end from being told.
+        notice({ kind: "fault", where: "ending a child", job: child, error });
+      }
     }
   }
 }

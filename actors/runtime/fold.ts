@@ -10,8 +10,10 @@
  *     aside, is told by position, and changes nothing for anybody else (ES-6, ES-9).
  * G4. Of a dispatcher that is set aside nothing is stepped until `dispatcher.taken`, which begins every owner's life anew.
  */
+import type { ChartEvent } from "../../machines/engine/chart.ts";
 import { JOB_FINALS } from "../../machines/job/chart.ts";
 import type { Transition } from "../journal/codec.ts";
+import type { ClosedEpoch } from "../journal/epochs.ts";
 import type { LastMoment } from "../journal/journal-time.ts";
 import type { ReaderSink, ReadFault, ReadFence, ReadRecord } from "../journal/reader.ts";
 import { DISPATCHER_SCOPE, parseTaskScope } from "../journal/subjects.ts";
@@ -62,6 +64,7 @@ export class BootFold implements ReaderSink {
     return this.#setAside;
   }
 
+  readonly #told: ClosedEpoch[] = [];
   /** Whether the dispatcher's moves are passed over (G4); the next owner's first word ends it. */
   get isDispatcherAside(): boolean {
     return this.#isDispatcherAside;
@@ -77,6 +80,11 @@ export class BootFold implements ReaderSink {
 
   get transitionCount(): number {
     return this.#transitionCount;
+  }
+
+  /** Epochs that earlier owners told of. */
+  get told(): readonly ClosedEpoch[] {
+    return this.#told;
   }
 
   /** The newest valid moment of the log; null when nobody has taken it before. */
@@ -149,6 +157,7 @@ export class BootFold implements ReaderSink {
       dispatcher.sequence = transition.sequence - 1;
     }
     this.#isDispatcherAside = this.#step(dispatcher, transition, position, subject) !== null;
+    if (!this.#isDispatcherAside) this.#told.push(...closedIn(transition.event));
   }
 
   #buffer(task: { workflow: string; job: string }, { position, subject, body }: ReadRecord): void {
@@ -252,3 +261,9 @@ function ownerOf({ actor }: Transition, { job, liveness }: TaskCells): Cell | nu
 
 const misplaced = ({ actor }: Transition): string =>
   `an actor ${actor} that does not belong in this scope`;
+
+/** What an event of the dispatcher that its chart has just taken tells of ended epochs. */
+function closedIn(event: ChartEvent): readonly ClosedEpoch[] {
+  // The chart's schema parsed it: where there is a list, it is one of epochs.
+  return "closed" in event ? (event.closed as readonly ClosedEpoch[]) : [];
+}

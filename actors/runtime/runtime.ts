@@ -13,7 +13,7 @@ import type { ChartEvent } from "../../machines/engine/chart.ts";
 import type { JobEvent } from "../../machines/job/events.ts";
 import type { Json } from "../../machines/json.ts";
 import type { ToolContext } from "../attempt/context.ts";
-import { type JobDefinition, Registry } from "../attempt/definition.ts";
+import type { JobDefinition } from "../attempt/definition.ts";
 import { DoerCalls } from "../attempt/doer-calls.ts";
 import { Executions } from "../attempt/execution.ts";
 import { type HoldfastError, IllegalStateError } from "../errors.ts";
@@ -24,13 +24,9 @@ import { startQueued } from "../jobs/line.ts";
 import type { SubmitOptions } from "../jobs/submission.ts";
 import type { Durability } from "../journal/codec.ts";
 import { Journal, type JournalNotice } from "../journal/journal.ts";
-import type { Log } from "../journal/log.ts";
 import type { ReadRecord } from "../journal/reader.ts";
-import { Redactor } from "../journal/redaction.ts";
 import { DISPATCHER_SCOPE } from "../journal/subjects.ts";
-import type { Ambient } from "../ports/ambient.ts";
-import { type Clock, wakeAfter } from "../ports/clock.ts";
-import type { Ids } from "../ports/ids.ts";
+import { wakeAfter } from "../ports/clock.ts";
 import { Answers } from "../turn/answers.ts";
 import { type Cell, CellStore } from "../turn/cell.ts";
 import { type EffectPorts, runEffect } from "../turn/effects.ts";
@@ -41,27 +37,12 @@ import { Ends } from "./ends.ts";
 import { BootFold, type Finding } from "./fold.ts";
 import { History } from "./history.ts";
 import { Kinship } from "./kinship.ts";
+import { type Given, givenIn, type RuntimeOptions } from "./options.ts";
 import { reconcile, resume } from "./recovery.ts";
-import type { Notice, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** CAN-4: how long a shutdown waits for running jobs when nothing else is said, ms. */
 export const SHUTDOWN_WAIT_MS_DEFAULT = 30_000;
-
-export interface RuntimeOptions {
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ambient: Ambient<ToolContext>;
-  readonly definitions: readonly JobDefinition[];
-  /** Subject prefix of the partition, with its last dot: `hf.<namespace>.evt.<partition>.<generation>.` */
-  readonly prefix: string;
-  /** A name for people: host and process. */
-  readonly owner: string;
-  readonly durability: Durability;
-  /** Values that must not be journaled. */
-  readonly secrets?: readonly string[];
-  readonly onNotice?: (notice: Notice) => void;
-}
 
 export interface Health {
   /** recovering, ready, stopping, fenced. */
@@ -99,13 +80,11 @@ export class Runtime {
     cells: CellStore,
     kinship: Kinship,
     fold: BootFold,
+    given: Given,
   ) {
     const { clock, ids, ambient, prefix, owner } = options;
+    const { registry, redactor, notice } = given;
     this.#options = options;
-    const registry = new Registry();
-    for (const definition of options.definitions) registry.add(definition);
-    const redactor = new Redactor();
-    for (const secret of options.secrets ?? []) redactor.register(secret);
     this.#world = {
       clock,
       ids,
@@ -130,7 +109,7 @@ export class Runtime {
       acknowledged: () => this.#answers.give<void>((resolve) => journal.barrier(resolve)),
       over: () => this.#answers.over,
       runTurn: (cause, decide, answered) => runTurn(this.#turnPorts, cause, decide, answered),
-      notice: (notice) => options.onNotice?.(notice),
+      notice,
     };
     this.#commands = new Commands(this.#world);
     this.#ends = new Ends(this.#world);
@@ -163,7 +142,9 @@ export class Runtime {
    * Errors: JournalError when the store is away or the log must not be read on; FencedError when another owner came.
    */
   static async start(options: RuntimeOptions): Promise<Runtime> {
-    const { log, clock, ids, owner, durability, prefix, onNotice } = options;
+    const { log, clock, ids, owner, durability, prefix } = options;
+    // What is wrong with these is found before anybody is fenced for it.
+    const given = givenIn(options);
     const fenceSubject = `${prefix}${DISPATCHER_SCOPE}`;
     const cells = new CellStore(fenceSubject);
     const kinship = new Kinship();
@@ -179,29 +160,30 @@ export class Runtime {
         fenceSubject,
         onEnd: (error) => runtime?.end(error),
         onNotice: (notice) => {
-          onNotice?.(notice);
+          given.notice(notice);
           runtime?.noticed(notice);
         },
       },
       fold,
     );
-    fold.finish();
-    journal.open(fold.lastMoment);
-    runtime = new Runtime(options, journal, cells, kinship, fold);
     try {
+      fold.finish();
+      journal.epochs.told(fold.told);
+      journal.open(fold.lastMoment);
+      runtime = new Runtime(options, journal, cells, kinship, fold, given);
       await runtime.#recover(fold);
+      return runtime;
     } catch (error) {
       await journal.close();
       throw error;
     }
-    return runtime;
   }
 
   async #recover(fold: BootFold): Promise<void> {
     const { journal, clock, cells, owner, runTurn: turn, notice } = this.#world;
     for (const finding of fold.findings) notice({ kind: "found", finding });
     turn("take", (next) => {
-      const closed = [...journal.epochs.untold];
+      const closed = [...journal.epochs.toTell];
       const boot = { id: clock.bootId, uptimeMs: Math.round(clock.uptimeMs()) };
       next.apply(cells.dispatcher, {
         type: "dispatcher.taken",
@@ -357,8 +339,22 @@ export class Runtime {
     for (const job of jobs) turn("shutdown", (next) => next.apply(job, eventFor(job)));
   }
 
+  /** Starts that are staged and not yet acknowledged become attempts that run: only then are they all counted. */
+  #startedWithin(waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = wakeAfter(this.#world.clock, waitMs, resolve);
+      const done = () => {
+        timer.cancel();
+        resolve();
+      };
+      this.#world.acknowledged().then(done, done);
+    });
+  }
+
   async #untilIdle(waitMs: number): Promise<void> {
-    if (this.#executions.runningCount === 0 || waitMs === 0 || this.#ended !== null) return;
+    if (waitMs === 0 || this.#ended !== null) return;
+    await this.#startedWithin(waitMs);
+    if (this.#executions.runningCount === 0 || this.#ended !== null) return;
     await new Promise<void>((resolve) => {
       const timer = wakeAfter(this.#world.clock, waitMs, resolve);
       this.#idle.push(() => {
@@ -415,7 +411,7 @@ export class Runtime {
     if (notice.kind !== "resynced") return;
     const { cells, journal, runTurn: turn } = this.#world;
     turn("resync", (next) => {
-      const closed = [...journal.epochs.untold];
+      const closed = [...journal.epochs.toTell];
       next.apply(cells.dispatcher, {
         type: "dispatcher.resynced",
         fence: notice.fencePosition,

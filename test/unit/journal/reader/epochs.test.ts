@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Epochs } from "../../../../actors/journal/epochs.ts";
+import { Epochs, RETOLD_MAX } from "../../../../actors/journal/epochs.ts";
 
 describe("an epoch", () => {
   it("holds what lies behind its fence and not behind its last whole group (E1)", () => {
@@ -30,20 +30,30 @@ describe("an epoch", () => {
   });
 });
 
-describe("what was not told", () => {
-  it("is every closed epoch, until an event with it is folded", () => {
+describe("what an owner tells", () => {
+  it("is every closed epoch with a record in it, until an event with it is folded (E3)", () => {
     const epochs = new Epochs();
-    expect(epochs.untold).toEqual([]);
-    epochs.begin("a", 1, 0);
-    epochs.begin("b", 20, 15);
-    epochs.begin("c", 40, 30);
-    const first = { fence: 1, validThrough: 15 };
-    const second = { fence: 20, validThrough: 30 };
-    expect(epochs.untold).toEqual([first, second]);
-    epochs.told([first]);
-    epochs.begin("d", 60, 50);
-    expect(epochs.untold).toEqual([second, { fence: 40, validThrough: 50 }]);
-    epochs.told(epochs.untold);
-    expect(epochs.untold).toEqual([]);
+    expect(epochs.toTell).toEqual([]);
+    // As many as are told again anyway, and three more.
+    const closed = Array.from({ length: RETOLD_MAX + 3 }, (_, at) => ({
+      fence: 1 + 10 * at,
+      validThrough: 5 + 10 * at,
+    }));
+    let last = 0;
+    for (const { fence, validThrough } of closed) {
+      epochs.begin(`w${fence}`, fence, last);
+      last = validThrough;
+    }
+    epochs.begin("present", 10_000, last);
+    expect(epochs.toTell).toEqual(closed);
+    epochs.told(epochs.toTell);
+    expect(epochs.toTell).toEqual(closed.slice(-RETOLD_MAX));
+  });
+
+  it("leaves out an epoch that held nothing: no reader asks for it", () => {
+    const epochs = new Epochs();
+    epochs.begin("a", 10, 0);
+    epochs.begin("b", 20, 10);
+    expect(epochs.toTell).toEqual([]);
   });
 });

@@ -76,6 +76,17 @@ describe("timers", () => {
     expect(rig.names.sort()).toEqual(["b.grace", "b.timeout"]);
   });
 
+  it("that are left when most of very many are disarmed fire all, in order", async () => {
+    const rig = new Rig();
+    const instants = Array.from({ length: 500 }, (_, at) => 100 + ((at * 7) % 500));
+    for (const dueAt of instants) rig.timers.arm(`a${dueAt}`, "timeout", dueAt);
+    const left = instants.filter((dueAt) => dueAt % 10 === 0);
+    for (const dueAt of instants) if (dueAt % 10 !== 0) rig.timers.disarmAll(`a${dueAt}`);
+    expect(rig.timers.size).toBe(left.length);
+    await rig.clock.advance(1_000);
+    expect(rig.fired.map(({ atMs }) => atMs)).toEqual(left.toSorted((one, other) => one - other));
+  });
+
   it("that are due already fire soon, not within the call that arms them", async () => {
     const rig = new Rig();
     await rig.clock.advance(500);
