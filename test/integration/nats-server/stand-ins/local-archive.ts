@@ -29,7 +29,7 @@ export interface LocalArchive extends AsyncDisposable {
 
 /** Runs a tool of the system; what it printed. */
 const run = (tool: string, words: readonly string[]): string =>
-  execFileSync(tool, [...words], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  execFileSync(tool, [...words], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
 /** Why no archive can be made here; null when one can. */
 export function archiveObstacle(): string | null {
@@ -84,6 +84,7 @@ export async function startArchive(options: ArchiveOptions): Promise<LocalArchiv
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
+      endAgent(root);
       rmSync(root, { recursive: true, force: true });
     },
   };
@@ -107,13 +108,13 @@ function makeKey(root: string, keyring: string): Gpg {
     "never",
   ]);
   gpg(["--output", keyring, "--export"]);
-  // It starts a key agent for the folder, which would otherwise outlive the test.
-  run("gpgconf", ["--homedir", home, "--kill", "gpg-agent"]);
-  return (words) => {
-    gpg(words);
-    run("gpgconf", ["--homedir", home, "--kill", "gpg-agent"]);
-  };
+  return gpg;
 }
+
+/** The key agent that gpg started for the folder would outlive the test. Once, at the end: one that is going refuses work. */
+const endAgent = (root: string): void => {
+  run("gpgconf", ["--homedir", join(root, "gnupg"), "--kill", "gpg-agent"]);
+};
 
 function makePackage(root: string, tree: string, version: string): void {
   const content = join(root, "package");
