@@ -1,0 +1,115 @@
+/**
+ * What an owner takes care of at the edges of its life, and of a doer's: each of these went wrong once.
+ */
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
+import { toErrorRecord } from "../../../actors/errors.ts";
+import { flush, TestRuntime } from "../../support/runtime.ts";
+
+const nothing = { input: z.null(), output: z.any() } as const;
+
+const gate = () => {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+};
+
+it("[ES-3] definitions that cannot be are found before anybody is fenced for them", async () => {
+  const test = await TestRuntime.start({ definitions: [] });
+  const stored = test.log.messages.length;
+  const twice = ["one", "two"].map(() => defineTool({ type: "same", ...nothing, run: () => null }));
+  await expect(test.restart({ definitions: twice })).rejects.toMatchObject({
+    code: "invalid_argument",
+  });
+  expect(test.log.messages).toHaveLength(stored);
+  expect(test.runtime.health().state).toBe("ready");
+});
+
+it("[CAN-7] a doer that submits while its owner detaches goes on under the next one, and fails of nothing", async () => {
+  const { open, opened } = gate();
+  const leaf = defineTool({ type: "leaf", ...nothing, run: () => "done" });
+  const doer = defineDoer({
+    type: "doer",
+    ...nothing,
+    async run(context) {
+      await opened;
+      return (await context.submitInStep(leaf, null, { key: "leaf" })).result();
+    },
+  });
+  const test = await TestRuntime.start({ definitions: [leaf, doer] });
+  await test.runtime.submit(doer, null, { id: "root" });
+  await flush();
+  const detached = test.runtime.detach({ waitMs: 1_000 });
+  open();
+  await flush();
+  await test.machine.time.advance(1_000);
+  await detached;
+  expect(test.history("root")).toEqual(["submitted", "started"]);
+  const next = await test.restart();
+  expect(await (await next.find("root"))?.result()).toBe("done");
+});
+
+it("[TREE-6] two calls for one key are one child, though one of them has something to look up first", async () => {
+  let runs = 0;
+  const leaf = defineTool({
+    type: "leaf",
+    ...nothing,
+    run: () => {
+      runs += 1;
+      return runs;
+    },
+  });
+  const doer = defineDoer({
+    type: "doer",
+    ...nothing,
+    async run(context) {
+      const asked = [
+        context.submitInStep(leaf, null, { key: "k", after: ["before"] }),
+        context.submitInStep(leaf, null, { key: "k" }),
+      ];
+      return Promise.all(asked.map(async (handle) => (await handle).result()));
+    },
+  });
+  const test = await TestRuntime.start({ definitions: [leaf, doer] });
+  await (await test.runtime.submit(leaf, null, { id: "before" })).result();
+  const root = await test.runtime.submit(doer, null);
+  expect(await root.result()).toEqual([2, 2]);
+  expect(runs).toBe(2);
+});
+
+it("[TREE-6] a step that failed is tried again when it is asked for again", async () => {
+  let tries = 0;
+  const flaky = () => {
+    tries += 1;
+    if (tries === 1) throw new Error("not yet");
+    return tries;
+  };
+  const doer = defineDoer({
+    type: "doer",
+    ...nothing,
+    run: (context) => context.step("s", flaky).catch(() => context.step("s", flaky)),
+  });
+  const test = await TestRuntime.start({ definitions: [doer] });
+  expect(await (await test.runtime.submit(doer, null)).result()).toBe(2);
+});
+
+it("[CAN-4] a shutdown waits for a job whose start the log has not acknowledged yet", async () => {
+  const leaf = defineTool({ type: "leaf", ...nothing, run: () => "done" });
+  const test = await TestRuntime.start({ definitions: [leaf] });
+  test.answers.hold();
+  const submitted = test.runtime.submit(leaf, null);
+  await flush();
+  const down = test.runtime.shutdown({ waitMs: 60_000 });
+  await flush();
+  test.answers.release();
+  await down;
+  expect(await (await submitted).result()).toBe("done");
+});
+
+it("[ERR-1] an error of somebody else's that only looks like one of ours is recorded as a defect", () => {
+  const foreign = Object.assign(new Error("x"), { code: "conflict", retry: "maybe", details: {} });
+  expect(toErrorRecord(foreign)).toMatchObject({ code: "system", retry: "never" });
+});
