@@ -55,10 +55,26 @@ function inTurns(
   jobs: readonly Cell<"job">[],
   decide: (turn: Turn, job: Cell<"job">) => void,
 ): void {
-  for (let from = 0; from < jobs.length; from += JOBS_PER_TURN) {
+  const inTurn = (some: readonly Cell<"job">[]) =>
     world.runTurn("recovery", (turn) => {
-      for (const job of jobs.slice(from, from + JOBS_PER_TURN)) decide(turn, job);
+      for (const job of some) decide(turn, job);
     });
+  for (let from = 0; from < jobs.length; from += JOBS_PER_TURN) {
+    const some = jobs.slice(from, from + JOBS_PER_TURN);
+    try {
+      inTurn(some);
+    } catch {
+      // One of them cannot be decided (a history that fits no chart's word): it is told, and keeps nobody from starting.
+      for (const job of some) decideAlone(world, job, () => inTurn([job]));
+    }
+  }
+}
+
+function decideAlone(world: World, { id }: Cell<"job">, decide: () => void): void {
+  try {
+    decide();
+  } catch (error) {
+    world.notice({ kind: "fault", where: "recovery", job: id, error });
   }
 }
 

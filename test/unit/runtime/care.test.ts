@@ -5,7 +5,10 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
 import { toErrorRecord } from "../../../actors/errors.ts";
-import { flush, TestRuntime } from "../../support/runtime.ts";
+import { decodeBody, encodeBody } from "../../../actors/journal/codec.ts";
+import { checksumOf, formatFrame, parseFrame } from "../../../actors/journal/frame.ts";
+import type { StoredMessage } from "../../../actors/journal/log.ts";
+import { copyLog, flush, TestRuntime } from "../../support/runtime.ts";
 
 const nothing = { input: z.null(), output: z.any() } as const;
 
@@ -112,4 +115,35 @@ it("[CAN-4] a shutdown waits for a job whose start the log has not acknowledged 
 it("[ERR-1] an error of somebody else's that only looks like one of ours is recorded as a defect", () => {
   const foreign = Object.assign(new Error("x"), { code: "conflict", retry: "maybe", details: {} });
   expect(toErrorRecord(foreign)).toMatchObject({ code: "system", retry: "never" });
+});
+
+/** The message without the moves of one kind of event, under a frame that fits. */
+function without(type: string, message: StoredMessage): StoredMessage {
+  const decoded = decodeBody(message.body);
+  const frame = parseFrame(message.frame);
+  if (decoded.kind !== "record" || frame === null) return message;
+  const transitions = decoded.body.transitions.filter(({ event }) => event.type !== type);
+  const body = encodeBody({ ...decoded.body, transitions }).slice();
+  return { ...message, body, frame: formatFrame({ ...frame, checksum: checksumOf(body) }) };
+}
+
+it("[ES-6, ES-9] a job whose record does not fit it keeps no other from coming back", async () => {
+  const leaf = defineTool({
+    type: "leaf",
+    ...nothing,
+    retry: { class: "safe_to_retry" },
+    run: (context) => (context.attempt === 1 ? new Promise(() => undefined) : context.id),
+  });
+  const before = await TestRuntime.start({ definitions: [leaf] });
+  await before.runtime.submit(leaf, null, { id: "forged" });
+  await before.runtime.submit(leaf, null, { id: "whole" });
+  await flush();
+  const forged = before.log.messages.map((message) =>
+    message.subject.endsWith("forged.forged") ? without("liveness.started", message) : message,
+  );
+  const test = await TestRuntime.start({ definitions: [leaf], log: await copyLog(forged) });
+  expect(await (await test.runtime.find("whole"))?.result()).toBe("whole");
+  expect(test.notices).toContainEqual(
+    expect.objectContaining({ kind: "fault", where: "recovery", job: "forged" }),
+  );
 });
