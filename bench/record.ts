@@ -5,7 +5,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { type Figure, isWithin, rounded } from "./measure.ts";
 
-const FILE = new URL("./RESULTS.md", import.meta.url);
+/** `npm run` starts in the project's folder. */
+const FILE = "bench/RESULTS.md";
 const HEAD = `# Results
 
 Figures of single runs, newest first, each with the command that made it. The machine is shared: compare figures within a
