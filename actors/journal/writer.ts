@@ -31,7 +31,7 @@ export interface ScopedBody {
 
 interface Group {
   readonly bytes: number;
-  readonly callbacks: (() => void)[];
+  callbacks: (() => void)[];
 }
 
 interface Entry {
@@ -53,6 +53,8 @@ export interface Poison {
 /** What is acknowledged is let go once there is this much of it, or nothing behind it: amortised, and it bounds the waste. */
 const COMPACT_AT = 4_096;
 const COMPACT_AT_BYTES = 16 * 1024 * 1024;
+
+const NO_CALLBACKS: (() => void)[] = [];
 
 export class JournalWriter {
   #writer = "";
@@ -295,6 +297,7 @@ export class JournalWriter {
       for (const callback of group.callbacks) callback();
     } finally {
       this.#called = null;
+      group.callbacks = NO_CALLBACKS; // What they hold is not to outlive them: the group itself goes with many others.
     }
   }
 

@@ -219,8 +219,11 @@ export class Turn {
       cell.staged = null;
     }
     this.#ports.commit(this.#moves);
+    // Until the acknowledgement the effects alone are kept, not the turn with all it recorded.
+    const effects = this.#effects;
+    const { release } = this.#ports;
     this.#ports.journal.append(messages, () => {
-      this.#ports.release(this.#effects);
+      release(effects);
       onAcknowledged();
     });
   }
