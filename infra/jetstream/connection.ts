@@ -16,6 +16,7 @@ import {
   createInbox,
   Events,
   type Msg,
+  type MsgHdrs,
   type NatsConnection,
   type Subscription,
 } from "nats";
@@ -134,12 +135,15 @@ export class ReadConnection {
   }
 
   /** Errors: JournalError (C1). Waits for a lost connection to come back, up to REQUEST_WAIT_MS. */
-  async request(subject: string, payload: string, attempt: Attempt): Promise<Msg> {
+  async request(
+    subject: string,
+    payload: string,
+    attempt: Attempt,
+    headers?: MsgHdrs,
+  ): Promise<Msg> {
     if (!this.#isConnected) await this.#resumed(attempt);
-    return this.#orInterruption(
-      this.#connection.request(subject, payload, { timeout: REQUEST_WAIT_MS }),
-      attempt,
-    );
+    const options = { timeout: REQUEST_WAIT_MS, ...(headers === undefined ? {} : { headers }) };
+    return this.#orInterruption(this.#connection.request(subject, payload, options), attempt);
   }
 
   /** Resolves when the server has handled all that was sent before. Errors: JournalError. */

@@ -13,6 +13,14 @@ import { type ErrorDetails, JournalError, type Retry } from "../../actors/errors
 /** Numeric codes that somebody here decides by. */
 export const STREAM_NOT_FOUND = 10059;
 export const STREAM_NAME_IN_USE = 10058;
+/** A conditional publish met another sequence; the second code: one on the same subject is still being stored. */
+export const WRONG_LAST_SEQUENCE = 10071;
+export const SUBJECT_IN_PROCESS = 10164;
+/** A message that is to be deleted is not there. */
+export const MESSAGE_DELETE_FAILED = 10057;
+
+export const isRefusedWith = (error: unknown, ...codes: readonly number[]): boolean =>
+  error instanceof JournalError && codes.some((code) => error.details.apiCode === code);
 
 /** What was tried, for the text and the details of the error. */
 export interface Attempt {

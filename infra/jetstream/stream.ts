@@ -16,7 +16,7 @@ import { JournalError } from "../../actors/errors.ts";
 import type { LogInfo } from "../../actors/journal/log.ts";
 import { callApi } from "./api.ts";
 import type { ReadConnection } from "./connection.ts";
-import { type Attempt, STREAM_NAME_IN_USE, STREAM_NOT_FOUND } from "./errors.ts";
+import { type Attempt, isRefusedWith, STREAM_NAME_IN_USE, STREAM_NOT_FOUND } from "./errors.ts";
 import type { PartitionNames } from "./names.ts";
 
 const NANOSECONDS_PER_MS = 1_000_000;
@@ -137,9 +137,6 @@ const attemptOn = (names: PartitionNames, action: string, isChange = false): Att
   details: { stream: names.stream },
   isChange,
 });
-
-const isRefusedWith = (error: unknown, code: number): boolean =>
-  error instanceof JournalError && error.details.apiCode === code;
 
 const readInfo = (connection: ReadConnection, names: PartitionNames): Promise<StreamInfo> =>
   callApi(connection, `STREAM.INFO.${names.stream}`, null, infoSchema, attemptOn(names, "look at"));
