@@ -23,6 +23,7 @@ import type { LeaseStore, StoredLease } from "../jetstream/leases/lease-store.ts
 import { errorFields } from "../logging/notices.ts";
 import { parseJson } from "../nats-server/folder.ts";
 import { isProvenGone, type ProcessIdentity, parseProcessIdentity } from "../processes/identity.ts";
+import { isDoneWithin } from "../system/bounded-wait.ts";
 
 /** How long a lease lives unless it is renewed, ms. */
 export const LEASE_TTL_MS_DEFAULT = 10_000;
@@ -32,6 +33,9 @@ const RENEWALS = 3;
 export const LOOK_EVERY_MS = 100;
 /** What the server may take beyond a lease's life to let it lapse, ms: an old one looks once a second. */
 export const LAPSE_WAIT_MS = 2_000;
+
+/** How long `close` waits for the server, ms. */
+const GIVE_BACK_WAIT_MS = 2_000;
 
 const LEASE_VERSION = 1;
 const leaseSchema = z.object({
@@ -109,20 +113,30 @@ export class PartitionLease {
     this.#schedule();
   }
 
-  /** Gives it back, if it is still ours (P5), and closes the store. Idempotent. Errors: JournalError. */
+  /**
+   * Gives it back, if it is still ours (P5), and closes the store. A server that is away is not waited for long: what is not given
+   * back lapses, and that is told. Idempotent. Never rejects.
+   */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer?.cancel();
-    await this.#work;
-    const { store } = this.#options;
+    const { store, logger, what } = this.#options;
+    const text = `the lease of ${what} could not be given back`;
     try {
-      // By what stands there: a writing whose answer was lost is ours too.
-      const found = await store.read();
-      if (found !== null && this.#isOurs(found)) await store.remove(found.revision);
-    } finally {
-      await store.close();
+      const isDone = await isDoneWithin(this.#giveBack(), GIVE_BACK_WAIT_MS);
+      if (!isDone) logger.warn({ waitMs: GIVE_BACK_WAIT_MS }, text);
+    } catch (error) {
+      logger.warn(errorFields(error), text);
     }
+    await store.close();
+  }
+
+  async #giveBack(): Promise<void> {
+    await this.#work;
+    // By what stands there: a writing whose answer was lost is ours too.
+    const found = await this.#options.store.read();
+    if (found !== null && this.#isOurs(found)) await this.#options.store.remove(found.revision);
   }
 
   async #takeOver(): Promise<void> {
@@ -193,7 +207,7 @@ export class PartitionLease {
         logger.warn({ holder: nameOf(rival) }, `another has the lease of ${what}`);
       }
     } catch (error) {
-      if (this.#told !== "failing") {
+      if (this.#told !== "failing" && !this.#isClosed) {
         logger.warn(errorFields(error), `the lease of ${what} cannot be renewed`);
       }
       this.#told = "failing";
