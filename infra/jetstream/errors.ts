@@ -13,9 +13,12 @@ import { type ErrorDetails, JournalError, type Retry } from "../../actors/errors
 /** Numeric codes that somebody here decides by. */
 export const STREAM_NOT_FOUND = 10059;
 export const STREAM_NAME_IN_USE = 10058;
+/** Another stream has the subjects; or, on 2.9, this very one, which somebody creates at the same moment (measured). */
+export const SUBJECTS_OVERLAP = 10065;
 /** A conditional publish met another sequence; the second code: one on the same subject is still being stored. */
 export const WRONG_LAST_SEQUENCE = 10071;
 export const SUBJECT_IN_PROCESS = 10164;
+export const NO_MESSAGE_FOUND = 10037;
 /** A message that is to be deleted is not there. */
 export const MESSAGE_DELETE_FAILED = 10057;
 

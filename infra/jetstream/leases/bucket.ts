@@ -13,7 +13,13 @@ import { z } from "zod";
 import { InvalidArgumentError, JournalError } from "../../../actors/errors.ts";
 import { callApi } from "../api.ts";
 import type { ReadConnection } from "../connection.ts";
-import { type Attempt, isRefusedWith, STREAM_NAME_IN_USE, STREAM_NOT_FOUND } from "../errors.ts";
+import {
+  type Attempt,
+  isRefusedWith,
+  STREAM_NAME_IN_USE,
+  STREAM_NOT_FOUND,
+  SUBJECTS_OVERLAP,
+} from "../errors.ts";
 import type { PartitionAddress } from "../names.ts";
 
 /** Shorter than this, and one slow round of a loaded owner looks like its end. */
@@ -107,7 +113,7 @@ async function create(
   connection: ReadConnection,
   names: LeaseNames,
   ttlMs: number,
-): Promise<BucketConfig | null> {
+): Promise<BucketConfig> {
   const config = {
     name: names.stream,
     ...essentialSettings(names),
@@ -124,7 +130,9 @@ async function create(
     return (await callApi(connection, verb, config, infoSchema, attempt)).config;
   } catch (error) {
     // Somebody created it since we looked, with another age perhaps.
-    if (isRefusedWith(error, STREAM_NAME_IN_USE)) return find(connection, names);
+    const isTaken = isRefusedWith(error, STREAM_NAME_IN_USE, SUBJECTS_OVERLAP);
+    const found = isTaken ? await find(connection, names) : null;
+    if (found !== null) return found;
     throw error;
   }
 }
@@ -139,10 +147,7 @@ export async function ensureBucket(
   ttlMs: number,
 ): Promise<number> {
   const found = (await find(connection, names)) ?? (await create(connection, names, ttlMs));
-  if (found !== null) return judged(names, found);
-  throw new JournalError(`Stream ${names.stream} was deleted while it was looked at.`, {
-    details: { outcome: "refused", stream: names.stream },
-  });
+  return judged(names, found);
 }
 
 /** Makes leases live that long from now on. Resolves with how long they do. Errors: JournalError. */

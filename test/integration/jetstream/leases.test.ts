@@ -98,6 +98,20 @@ await describeOnServers("leases", ["newest", "floor"], (version) => {
     expect((await storeOn(server)).ttlMs).toBe(60_000);
   });
 
+  it("a bucket that several make at the same moment is one, and answers all of them", async () => {
+    await using server = await startTestServer({ version });
+    for (let round = 0; round < 40; round += 1) {
+      const namespace = `round-${round}`;
+      const made = await Promise.all(
+        Array.from({ length: 4 }, () => storeOn(server, { namespace })),
+      );
+      const writes = made.map((store) => store.read().then(() => store.write("one", null)));
+      const revisions = await Promise.all(writes);
+      expect(revisions.filter((revision) => revision !== null)).toEqual([1]);
+      await Promise.all(stores.splice(0).map((store) => store.close()));
+    }
+  });
+
   it("a lease outlives its server's kill; a bucket that was deleted is made again", async () => {
     await using server = await startTestServer({ version });
     const store = await storeOn(server);
