@@ -93,6 +93,12 @@ export function throwOutside(error: unknown): void {
   });
 }
 
+interface RequestOptions {
+  readonly headers?: MsgHdrs;
+  /** Default: REQUEST_WAIT_MS. */
+  readonly waitMs?: number;
+}
+
 /** The shared connection of everything that reads. It reconnects for ever, until `close`. */
 export class ReadConnection {
   readonly #connection: NatsConnection;
@@ -134,15 +140,18 @@ export class ReadConnection {
     return newInbox(this.#address);
   }
 
-  /** Errors: JournalError (C1). Waits for a lost connection to come back, up to REQUEST_WAIT_MS. */
+  /**
+   * Errors: JournalError (C1). Waits for a lost connection to come back, up to REQUEST_WAIT_MS; then for the answer, up to
+   * `waitMs` (default: REQUEST_WAIT_MS).
+   */
   async request(
     subject: string,
     payload: string,
     attempt: Attempt,
-    headers?: MsgHdrs,
+    { headers, waitMs: timeout = REQUEST_WAIT_MS }: RequestOptions = {},
   ): Promise<Msg> {
     if (!this.#isConnected) await this.#resumed(attempt);
-    const options = { timeout: REQUEST_WAIT_MS, ...(headers === undefined ? {} : { headers }) };
+    const options = { timeout, ...(headers === undefined ? {} : { headers }) };
     return this.#orInterruption(this.#connection.request(subject, payload, options), attempt);
   }
 

@@ -6,25 +6,32 @@
  *
  * K1. A revision is the message's sequence: it names one writing of one holder, and is never used again.
  * K2. What is removed is that one message and no other, so that nobody removes a lease that was taken meanwhile.
- * K3. Read from the stream itself, not by a direct get: on 2.9 one that meets a bucket which is just being made is not answered
- *     (measured), and a copy might lag.
+ * K3. Read by direct gets, never by STREAM.MSG.GET: that one brings a 2.9 server down when it meets a bucket which is just being
+ *     made (seen). A direct get is merely not answered then (measured): it is asked again.
  */
-import { headers } from "nats";
+import { headers, type Msg } from "nats";
 import { z } from "zod";
+import { JournalError } from "../../../actors/errors.ts";
 import { callApi, readAnswer } from "../api.ts";
 import { ReadConnection, type ServerAddress } from "../connection.ts";
 import {
   type Attempt,
   isRefusedWith,
   MESSAGE_DELETE_FAILED,
-  NO_MESSAGE_FOUND,
   SUBJECT_IN_PROCESS,
+  TIMEOUT,
+  unreadableAnswer,
   WRONG_LAST_SEQUENCE,
 } from "../errors.ts";
 import { type PartitionAddress, partitionNames } from "../names.ts";
-import { ensureBucket, leaseNames, setBucketTtl } from "./bucket.ts";
+import { fromAddedHeaders, receive } from "../raw-message.ts";
+import { ensureBucket, type LeaseNames, leaseNames, setBucketTtl } from "./bucket.ts";
 
 const EXPECTED_SUBJECT_SEQUENCE = "Nats-Expected-Last-Subject-Sequence";
+const NOT_FOUND = /^NATS\/1\.0 404\b/;
+/** How long one direct get is waited for, ms, and how many there are. */
+const READ_WAIT_MS = 1_000;
+const READS_MAX = 5;
 
 export interface StoredLease {
   readonly revision: number;
@@ -55,10 +62,6 @@ export interface LeaseStoreOptions extends ServerAddress, PartitionAddress {
   readonly ttlMs: number;
 }
 
-const storedSchema = z.object({
-  /** In base64; not there where the body is empty. */
-  message: z.object({ seq: z.number().int().positive(), data: z.string().default("") }),
-});
 const ackSchema = z.object({ seq: z.number().int().positive() });
 const deletedSchema = z.object({ success: z.boolean() });
 
@@ -85,7 +88,9 @@ export async function openLeaseStore(options: LeaseStoreOptions): Promise<LeaseS
     const attempt = attemptTo("write", true);
     const condition = headers();
     if (after !== undefined) condition.set(EXPECTED_SUBJECT_SEQUENCE, String(after));
-    const answer = await connection.request(names.subject, value, attempt, condition);
+    const answer = await connection.request(names.subject, value, attempt, {
+      headers: condition,
+    });
     return readAnswer(answer, ackSchema, attempt).seq;
   }
 
@@ -94,17 +99,14 @@ export async function openLeaseStore(options: LeaseStoreOptions): Promise<LeaseS
       return ttlMs;
     },
     read: async () => {
-      const verb = `STREAM.MSG.GET.${names.stream}`;
-      const body = { last_by_subj: names.subject };
-      try {
-        const attempt = attemptTo("read", false);
-        const { message } = await callApi(connection, verb, body, storedSchema, attempt);
-        const { seq: revision, data } = message;
-        return { revision, value: Buffer.from(data, "base64").toString("utf8") };
-      } catch (error) {
-        if (isRefusedWith(error, NO_MESSAGE_FOUND)) return null;
-        throw error;
+      const attempt = attemptTo("read", false);
+      const received = receive(await directGet(connection, names, attempt));
+      const message = fromAddedHeaders(received);
+      if (message !== null) {
+        return { revision: message.sequence, value: Buffer.from(message.body).toString("utf8") };
       }
+      if (NOT_FOUND.test(received.headers)) return null;
+      throw unreadableAnswer(attempt, received.headers);
     },
     write: async (value, after) => {
       try {
@@ -134,4 +136,23 @@ export async function openLeaseStore(options: LeaseStoreOptions): Promise<LeaseS
     },
     close: () => connection.close(),
   };
+}
+
+/** K3. */
+async function directGet(
+  connection: ReadConnection,
+  { stream, subject }: LeaseNames,
+  attempt: Attempt,
+): Promise<Msg> {
+  const payload = JSON.stringify({ last_by_subj: subject });
+  for (let read = 1; ; read += 1) {
+    try {
+      return await connection.request(`$JS.API.DIRECT.GET.${stream}`, payload, attempt, {
+        waitMs: READ_WAIT_MS,
+      });
+    } catch (error) {
+      const isUnanswered = error instanceof JournalError && error.details.clientCode === TIMEOUT;
+      if (!isUnanswered || read === READS_MAX) throw error;
+    }
+  }
 }

@@ -71,7 +71,13 @@ await describeOnServers("the lease of a partition", ["newest", "floor"], (versio
     await server.restart();
     await until(() => lines.some((line) => line.includes("is renewed again")));
     await until(async () => ((await store.read())?.revision ?? 0) > (before?.revision ?? 0));
-    // Somebody deletes the bucket: it is made again.
+  });
+
+  it("comes back when somebody deleted the bucket", async () => {
+    const server = await bench.server(version);
+    const { lease } = await bench.holder(server, { ttlMs: 900 });
+    await lease.take(WHEN_FREE);
+    const store = await bench.store(server);
     await using partition = newPartition(server);
     await partition.ask("STREAM.DELETE.KV_hf_takers_leases");
     await until(() =>
