@@ -27,13 +27,14 @@ const LEASE_TTL_MS = 2_000;
 const BEYOND_MAX = 2;
 const UP_WAIT_MS = 30_000;
 
-const PROGRAM = fileURLToPath(new URL("../infra/cli/main.ts", import.meta.url));
+/** Compiled by the set-up step, as this file is: from `dist.bench/bench`. */
+const PROGRAM = fileURLToPath(new URL("../../dist/infra/cli/main.js", import.meta.url));
 
 /** A daemon in a process of its own, up; its server outlives it. */
 async function owner(dataDir: string): Promise<ChildProcess> {
   const words = ["up", "--data", dataDir, "--durability", "process", "--json"];
   const ttl = ["--lease-ttl", String(LEASE_TTL_MS)];
-  const child = spawn(process.execPath, ["--import", "tsx", PROGRAM, ...words, ...ttl], {
+  const child = spawn(process.execPath, [PROGRAM, ...words, ...ttl], {
     stdio: ["ignore", "pipe", "ignore"],
   });
   const isUp = await new Promise<boolean>((resolve) => {
