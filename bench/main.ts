@@ -11,8 +11,9 @@ import { fanOut, jobs, latency } from "./jobs.ts";
 import { type Benchmark, type Figure, isWithin, rounded } from "./measure.ts";
 import { record } from "./record.ts";
 import { step } from "./step.ts";
+import { takeOver } from "./take-over.ts";
 
-const ALL: readonly Benchmark[] = [step, append, jobs, latency, fanOut];
+const ALL: readonly Benchmark[] = [step, append, jobs, latency, fanOut, takeOver];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

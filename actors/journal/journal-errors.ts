@@ -4,12 +4,41 @@
  * Owns: the errors that the driver (journal.ts) throws, and what each says. Does not own: when; codes (actors/errors.ts).
  */
 import { FencedError, JournalError, SystemError } from "../errors.ts";
-import type { Halt } from "./reader.ts";
+import { decodeBody, type FenceBody } from "./codec.ts";
+import type { Halt, ReadFence } from "./reader.ts";
 
-export const fencedError = ({ position, writer }: { position: number; writer: string }) =>
-  new FencedError(`Another owner took the partition at position ${position}; this one stops.`, {
-    details: { position, writer },
-  });
+/** Longest name of an owner in an error's text, in UTF-16 units. */
+const OWNER_LENGTH_MAX = 200;
+
+/** Of the fence of another owner. */
+export interface Rival {
+  readonly position: number;
+  readonly writer: string;
+  /** As it calls itself; null: its fence cannot be read. */
+  readonly owner: string | null;
+}
+
+export const fencedError = ({ position, writer, owner }: Rival) =>
+  new FencedError(
+    `${owner ?? "Another owner"} took the partition at position ${position}; this one stops.`,
+    { details: { position, writer, owner } },
+  );
+
+/** The error of a fence that was read. */
+export const fencedBy = ({ position, writer, body }: ReadFence) =>
+  fencedError({ position, writer, owner: nameIn(body) });
+
+/** Who wrote that fence. */
+export function ownerOfFence(bytes: Uint8Array): string | null {
+  const decoded = decodeBody(bytes);
+  return decoded.kind === "fence" ? nameIn(decoded.body) : null;
+}
+
+/** Looked at and cut: readers rely on no word in it, so nobody has looked before. */
+function nameIn({ fence }: FenceBody): string | null {
+  const owner: unknown = fence.owner;
+  return typeof owner === "string" && owner !== "" ? owner.slice(0, OWNER_LENGTH_MAX) : null;
+}
 
 export const unfencedError = (
   { kind, reason }: { kind: "refused" | "unknown"; reason: string },

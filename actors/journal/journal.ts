@@ -22,13 +22,16 @@ import { Epochs } from "./epochs.ts";
 import { checksumOf, formatFrame, messageId, parseFrame } from "./frame.ts";
 import {
   brokenError,
+  fencedBy,
   fencedError,
   haltError,
+  ownerOfFence,
+  type Rival,
   rolledBackError,
   unfencedError,
 } from "./journal-errors.ts";
 import { JournalTime, type LastMoment } from "./journal-time.ts";
-import type { Log, LogAppender, PublishAnswer } from "./log.ts";
+import type { Log, LogAppender, PublishAnswer, StoredMessage } from "./log.ts";
 import { JournalReader, type ReaderSink, type ReadRecord } from "./reader.ts";
 import { readScopes } from "./scoped-reader.ts";
 import { JournalWriter, type ScopedBody, SINGLES_MAX } from "./writer.ts";
@@ -81,7 +84,7 @@ export class Journal {
   /** 0 until the first own fence is answered. */
   #fencePosition = 0;
   /** The latest foreign fence that was seen. */
-  #rival: { readonly position: number; readonly writer: string } | null = null;
+  #rival: Rival | null = null;
   #state: JournalState = "taking";
   /** Whether `take` has resolved, so that `onEnd` is the way to tell that all is over. */
   #isTaken = false;
@@ -203,9 +206,7 @@ export class Journal {
 
   async #take(sink: ReaderSink): Promise<void> {
     const { log, fenceSubject } = this.#options;
-    this.#follow = await log.follow(fenceSubject, (message) =>
-      this.#watchFence(message.frame, message.sequence),
-    );
+    this.#follow = await log.follow(fenceSubject, (message) => this.#watchFence(message));
     await this.#connect();
     const fence = await this.#fence("take", undefined);
     if (fence.kind !== "stored") throw unfencedError(fence, fenceSubject);
@@ -230,10 +231,10 @@ export class Journal {
     return rival !== null && this.#fencePosition > 0 && rival.position > this.#fencePosition;
   }
 
-  #watchFence(line: string, position: number): void {
+  #watchFence({ frame: line, sequence: position, body }: StoredMessage): void {
     const frame = parseFrame(line);
     if (frame?.index !== 0 || this.#own.has(frame.writer)) return;
-    this.#rival = { position, writer: frame.writer };
+    this.#rival = { position, writer: frame.writer, owner: ownerOfFence(body) };
     if (this.#isTaken && this.#isOverruled(this.#rival)) this.#end(fencedError(this.#rival));
   }
 
@@ -435,8 +436,8 @@ export class Journal {
     const from = this.#writer.firstIncomplete;
     const reader = new JournalReader(
       {
-        fence: ({ position, writer }) => {
-          if (!this.#own.has(writer)) throw fencedError({ position, writer });
+        fence: (read) => {
+          if (!this.#own.has(read.writer)) throw fencedBy(read);
         },
         group: () => {
           // Groups of the epoch that is being resynced only: an own fence after it has no groups yet.

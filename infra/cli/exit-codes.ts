@@ -12,11 +12,11 @@ export const EXIT = {
   refused: 1,
   /** Job modules, options, server: something has to be put right before a daemon can come up. */
   config: 2,
-  /** Another daemon took the partition; this one stopped. */
+  /** Another daemon took the partition; this one stopped by itself. To start it again would be to fight the new owner. */
   fenced: 3,
   /** The journal ended: the log lost what it had acknowledged, or must not be read on. */
   journal: 4,
-  /** A living daemon has the data folder. */
+  /** A living daemon has the data folder or the partition. */
   ownership: 5,
   /** No daemon or no server answers. */
   unavailable: 6,

@@ -4,14 +4,15 @@
  * Owns: the order of coming up and going down, and what ends a daemon. Does not own: what each part does; signals and exit
  * codes, which are the command line's (infra/cli).
  *
- * D1. Up: job modules, data folder, server, log, runtime, API, `daemon.json`. A failure on the way takes down what stands, in
- *     reverse, and is the error of the start.
- * D2. Down: `daemon.json`, API, runtime, log, server, data folder. Each step has a bound; a step that is not done by then is
+ * D1. Up: job modules, data folder, server, lease, log, runtime, API, `daemon.json`. A failure on the way takes down what
+ *     stands, in reverse, and is the error of the start.
+ * D2. Down: `daemon.json`, API, runtime, log, lease, server, data folder. Each step has a bound; a step that is not done by then is
  *     told in the log, and the next one begins.
  * D3. A stop detaches: what is queued or waiting comes back at the next start; code that runs gets `detachWaitMs` to end, and
  *     what still runs then is interrupted, as its class says (CAN-7).
  * D4. A daemon ends by itself when it is fenced, when the journal is over, or when its server is gone for good. It never goes
- *     on without one of its parts. Fenced, it leaves its server running: the new owner works on it.
+ *     on without one of its parts. Fenced, it leaves its server running: the new owner works on it. What that one has taken
+ *     over (lease, data folder, `daemon.json`) is no longer its own, and is left alone.
  */
 import { hostname } from "node:os";
 import type { JobDefinition } from "../../actors/attempt/definition.ts";
@@ -22,11 +23,14 @@ import { Redactor, SECRET_LENGTH_MIN } from "../../actors/journal/redaction.ts";
 import { Runtime } from "../../actors/runtime/runtime.ts";
 import type { Notice } from "../../actors/runtime/world.ts";
 import { startApi } from "../api/service.ts";
+import { checkTtl } from "../jetstream/leases/bucket.ts";
+import { openLeaseStore } from "../jetstream/leases/lease-store.ts";
 import { openJetStreamLog } from "../jetstream/log.ts";
 import { partitionNames } from "../jetstream/names.ts";
 import { type DaemonLog, openLog } from "../logging/logger.ts";
 import { errorFields, logNotice } from "../logging/notices.ts";
-import { readProcessIdentity } from "../processes/identity.ts";
+import type { ExclusiveLock } from "../nats-server/exclusive-lock.ts";
+import { type ProcessIdentity, readProcessIdentity } from "../processes/identity.ts";
 import { jobAmbient } from "../system/ambient.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemIds } from "../system/ids.ts";
@@ -38,6 +42,7 @@ import {
   writeDaemonRecord,
 } from "./data-folder.ts";
 import { loadJobModules } from "./job-modules.ts";
+import { LEASE_TTL_MS_DEFAULT, PartitionLease } from "./partition-lease.ts";
 import { DaemonServer, type ExternalServer } from "./server.ts";
 import { STEP_WAIT_MS_DEFAULT, Teardown } from "./teardown.ts";
 import { holdfastVersion } from "./version.ts";
@@ -67,6 +72,16 @@ export interface DaemonOptions {
   readonly log?: DaemonLog;
   /** D3. Default: 5 000 ms. */
   readonly detachWaitMs?: number;
+  /**
+   * Takes data folder and partition at once from whoever has them, alive or not. A former owner that lives is fenced, and ends
+   * by itself. Default: false, which refuses where one lives.
+   */
+  readonly takeOver?: boolean;
+  /**
+   * How long the lease of the partition lives unless it is renewed, in ms: after a crash on another machine a starter waits as
+   * long. A whole number, 500 … 600 000. Default: 10 000.
+   */
+  readonly leaseTtlMs?: number;
 }
 
 /** Why a daemon is over. */
@@ -90,12 +105,13 @@ export interface Daemon extends AsyncDisposable {
 
 /**
  * Brings a daemon up. Resolves when it answers.
- * Errors: ConfigError (job modules, folder, server), InvalidArgumentError (an impossible namespace), OwnershipError (a living
- * daemon has the folder), ExternalServiceError (the server), JournalError, FencedError.
+ * Errors: ConfigError (job modules, folder, server), InvalidArgumentError (an impossible namespace or lease), OwnershipError (a
+ * living daemon has the folder or the partition), ExternalServiceError (the server), JournalError, FencedError.
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   // What is wrong with these does not get better later: they are looked at before anything is taken (J1).
   partitionNames({ namespace: options.namespace ?? NAMESPACE_DEFAULT, ...PARTITION });
+  checkTtl(options.leaseTtlMs ?? LEASE_TTL_MS_DEFAULT);
   const definitions = [...(options.definitions ?? []), ...(await loadJobModules(options.jobs))];
   const daemon = new RunningDaemon(options, definitions);
   await daemon.start();
@@ -114,6 +130,8 @@ class RunningDaemon implements Daemon {
   readonly #redactor = new Redactor();
   readonly #secrets = new Set<string>();
   readonly #startedAt = Date.now();
+  readonly #process = ownIdentity();
+  readonly #owner = `${hostname()}:${process.pid}`;
   #settleEnded: (end: DaemonEnd) => void = () => {};
   #server: DaemonServer | null = null;
   #runtime: Runtime | null = null;
@@ -168,13 +186,15 @@ class RunningDaemon implements Daemon {
   }
 
   async #comeUp(): Promise<void> {
-    const lock = await takeDataFolder(this.#folder);
+    const { takeOver: isTakeOver = false } = this.#options;
+    const lock = await takeDataFolder(this.#folder, { isTakeOver });
     this.#teardown.add({ what: "the data folder", close: () => lock.release() });
     const server = await this.#openServer();
+    await this.#takeLease(server, isTakeOver);
     const log = await this.#openLog(server);
     const runtime = await this.#startRuntime(log);
     await this.#startApi(server, runtime, log);
-    this.#publish(server);
+    this.#publish(server, lock);
   }
 
   async #openServer(): Promise<DaemonServer> {
@@ -210,6 +230,25 @@ class RunningDaemon implements Daemon {
     }
   }
 
+  async #takeLease(server: DaemonServer, isTakeOver: boolean): Promise<void> {
+    const { namespace } = this;
+    const { leaseTtlMs: ttlMs = LEASE_TTL_MS_DEFAULT } = this.#options;
+    const { url, credentials } = server.current;
+    const address = { url, ...credentials.daemon, namespace, ...PARTITION };
+    const lease = new PartitionLease({
+      store: await openLeaseStore({ ...address, ttlMs }),
+      clock: systemClock,
+      logger: this.#log.logger,
+      owner: this.#owner,
+      process: this.#process,
+      what: `partition ${PARTITION.partition} of namespace ${namespace}`,
+      ttlMs,
+    });
+    // Before it is taken: a start that is given up meanwhile ends the waiting.
+    this.#teardown.add({ what: "the lease", close: () => lease.close() });
+    await lease.take({ isTakeOver });
+  }
+
   async #openLog(server: DaemonServer): Promise<Log> {
     const { url, credentials } = server.current;
     const log = await openJetStreamLog({
@@ -231,7 +270,7 @@ class RunningDaemon implements Daemon {
       ambient: jobAmbient,
       definitions: this.#definitions,
       prefix: `${prefix}.`,
-      owner: `${hostname()}:${process.pid}`,
+      owner: this.#owner,
       durability: this.durability,
       secrets: [...this.#secrets],
       onNotice: (notice) => this.#noticed(notice),
@@ -270,23 +309,21 @@ class RunningDaemon implements Daemon {
     this.#teardown.add({ what: "the API", close: () => api.stop(this.#failure ?? undefined) });
   }
 
-  #publish(server: DaemonServer): void {
-    const identity = readProcessIdentity(process.pid);
-    if (identity === null) {
-      throw new SystemError("this process cannot find itself in /proc: Linux with /proc is needed");
-    }
-    writeDaemonRecord(this.#folder, {
+  #publish(server: DaemonServer, lock: ExclusiveLock): void {
+    if (!lock.isHeld()) return; // The folder was taken over: the fence is on its way.
+    const record = {
       url: server.current.url,
       namespace: this.namespace,
-      process: identity,
+      process: this.#process,
       version: holdfastVersion(),
       startedAt: this.#startedAt,
       durability: this.durability,
       isEmbedded: server.isEmbedded,
-    });
+    };
+    writeDaemonRecord(this.#folder, record);
     this.#teardown.add({
       what: "daemon.json",
-      close: () => removeDaemonRecord(this.#folder),
+      close: () => removeDaemonRecord(this.#folder, record),
     });
   }
 
@@ -344,4 +381,10 @@ class RunningDaemon implements Daemon {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
+}
+
+function ownIdentity(): ProcessIdentity {
+  const identity = readProcessIdentity(process.pid);
+  if (identity !== null) return identity;
+  throw new SystemError("this process cannot find itself in /proc: Linux with /proc is needed");
 }

@@ -5,18 +5,24 @@
  * (infra/nats-server), how a lock works (infra/nats-server/exclusive-lock.ts).
  *
  * F1. A folder has one living owner. A second daemon is refused with the first one's number; of two that start at once one
- *     gets it. What a dead process left behind is taken over.
+ *     gets it. What a dead process left behind is taken over, and what a living one has when a person says so: the journal's
+ *     fence ends that one, and until then it must not touch what is the next one's (F4).
  * F2. `daemon.json` is there while the daemon can be asked. After a kill it stays, and names a process that is gone: whoever
  *     reads it looks whether the process lives.
+ * F4. Only the daemon that is named in `daemon.json` removes it.
  * F3. `daemon.json` holds no password; those of an embedded server are in its own folder, for its owner alone.
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { ConfigError, isHoldfastError, OwnershipError } from "../../actors/errors.ts";
 import { acquireLock, type ExclusiveLock } from "../nats-server/exclusive-lock.ts";
 import { parseJson, readIfThere, reasonOf, writeWhole } from "../nats-server/folder.ts";
 import { isRunning, type ProcessIdentity, parseProcessIdentity } from "../processes/identity.ts";
+
+/** Several may take over at once: each step of another takes no longer than a few files, ms. */
+const TAKE_OVER_WAIT_MS = 2_000;
 
 export interface DataFolder {
   readonly root: string;
@@ -34,16 +40,24 @@ export function dataFolder(dataDir: string): DataFolder {
  * Makes the folder where it is missing and takes it (F1).
  * Errors: ConfigError (it cannot be written), OwnershipError (a living daemon has it; `details.pid`).
  */
-export async function takeDataFolder(folder: DataFolder): Promise<ExclusiveLock> {
+export async function takeDataFolder(
+  folder: DataFolder,
+  { isTakeOver }: { readonly isTakeOver: boolean },
+): Promise<ExclusiveLock> {
   prepare(folder.root);
   const since = new Date().toISOString();
+  const waitMs = isTakeOver ? TAKE_OVER_WAIT_MS : 0;
   try {
-    return await acquireLock(folder.lock, { purpose: `a daemon, since ${since}`, waitMs: 0 });
+    return await acquireLock(folder.lock, {
+      purpose: `a daemon, since ${since}`,
+      waitMs,
+      isTakeOver,
+    });
   } catch (error) {
     if (!isHoldfastError(error) || error.code !== "ownership") throw error;
     const { pid, purpose } = error.details;
     throw new OwnershipError(
-      `The data folder ${folder.root} belongs to process ${pid} (${purpose}), which lives: stop that one first, or give another folder with --data.`,
+      `The data folder ${folder.root} belongs to process ${pid} (${purpose}), which lives: stop that one first, give another folder with --data, or take over with --take-over (takeOver in code).`,
       { details: { folder: folder.root, pid, purpose }, cause: error },
     );
   }
@@ -87,8 +101,18 @@ export function writeDaemonRecord(folder: DataFolder, record: DaemonRecord): voi
   writeWhole(folder.record, `${JSON.stringify(record, null, 2)}\n`);
 }
 
-export function removeDaemonRecord(folder: DataFolder): void {
-  rmSync(folder.record, { force: true });
+/** Removes it if it is this daemon's own (F4). */
+export function removeDaemonRecord(folder: DataFolder, own: DaemonRecord): void {
+  const isOwn = (path: string): boolean => {
+    const found = recordSchema.safeParse(parseJson(readIfThere(path) ?? ""));
+    return found.success && isDeepStrictEqual(found.data, own);
+  };
+  if (!isOwn(folder.record)) return;
+  // Put aside first: the next owner may write its own between a look and a removal.
+  const aside = `${folder.record}.${own.process.pid}`;
+  renameSync(folder.record, aside);
+  if (isOwn(aside)) rmSync(aside);
+  else renameSync(aside, folder.record);
 }
 
 export type FoundDaemon =

@@ -27,6 +27,13 @@ export interface EmbeddingOptions {
   readonly durability?: Durability;
   /** Default: an embedded server in the folder. */
   readonly nats?: ExternalServer;
+  /**
+   * Takes folder and partition at once from whoever has them; a former owner that lives is fenced, and ends by itself. Default:
+   * false, which refuses where one lives.
+   */
+  readonly takeOver?: boolean;
+  /** How long the partition's lease lives unless it is renewed, in ms: 500 … 600 000. Default: 10 000. */
+  readonly leaseTtlMs?: number;
   /** Of the lines on stderr. Default: "warn". */
   readonly logLevel?: LogLevel;
 }
@@ -49,6 +56,7 @@ export interface EmbeddedRuntime extends AsyncDisposable {
 /** Errors: those of the daemon's start (config, ownership, external_service, journal, fenced, invalid_argument). */
 export async function openRuntime(options: EmbeddingOptions): Promise<EmbeddedRuntime> {
   const { jobs, data = ".holdfast", logLevel = "warn", namespace, durability, nats } = options;
+  const { takeOver, leaseTtlMs } = options;
   const daemon = await startDaemon({
     dataDir: data,
     jobs: [],
@@ -57,6 +65,8 @@ export async function openRuntime(options: EmbeddingOptions): Promise<EmbeddedRu
     ...(namespace === undefined ? {} : { namespace }),
     ...(durability === undefined ? {} : { durability }),
     ...(nats === undefined ? {} : { nats }),
+    ...(takeOver === undefined ? {} : { takeOver }),
+    ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
   });
   const { runtime } = daemon;
   const tree = async (job: string) => {

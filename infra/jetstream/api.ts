@@ -1,8 +1,9 @@
 /**
  * One request to the JetStream API: JSON out, JSON in.
  *
- * Owns: the envelope (an `error` member, or the answer). Does not own: what is asked (stream.ts, reading/).
+ * Owns: the envelope (an `error` member, or the answer). Does not own: what is asked (stream.ts, reading/, leases/).
  */
+import type { Msg } from "nats";
 import { z } from "zod";
 import type { ReadConnection } from "./connection.ts";
 import { type Attempt, apiRefusal, unreadableAnswer } from "./errors.ts";
@@ -27,7 +28,15 @@ export async function callApi<Answer>(
   attempt: Attempt,
 ): Promise<Answer> {
   const payload = body === null ? "" : JSON.stringify(body);
-  const message = await connection.request(`$JS.API.${verb}`, payload, attempt);
+  return readAnswer(await connection.request(`$JS.API.${verb}`, payload, attempt), schema, attempt);
+}
+
+/** The answer in a message that JetStream sent, to a publish too. Errors: as `callApi`. */
+export function readAnswer<Answer>(
+  message: Msg,
+  schema: z.ZodType<Answer>,
+  attempt: Attempt,
+): Answer {
   const answer = parseAnswer(message.string(), attempt);
   const failure = failureSchema.safeParse(answer);
   if (failure.success) throw apiRefusal(failure.data.error, attempt);

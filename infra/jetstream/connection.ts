@@ -16,6 +16,7 @@ import {
   createInbox,
   Events,
   type Msg,
+  type MsgHdrs,
   type NatsConnection,
   type Subscription,
 } from "nats";
@@ -92,6 +93,12 @@ export function throwOutside(error: unknown): void {
   });
 }
 
+interface RequestOptions {
+  readonly headers?: MsgHdrs;
+  /** Default: REQUEST_WAIT_MS. */
+  readonly waitMs?: number;
+}
+
 /** The shared connection of everything that reads. It reconnects for ever, until `close`. */
 export class ReadConnection {
   readonly #connection: NatsConnection;
@@ -133,13 +140,19 @@ export class ReadConnection {
     return newInbox(this.#address);
   }
 
-  /** Errors: JournalError (C1). Waits for a lost connection to come back, up to REQUEST_WAIT_MS. */
-  async request(subject: string, payload: string, attempt: Attempt): Promise<Msg> {
+  /**
+   * Errors: JournalError (C1). Waits for a lost connection to come back, up to REQUEST_WAIT_MS; then for the answer, up to
+   * `waitMs` (default: REQUEST_WAIT_MS).
+   */
+  async request(
+    subject: string,
+    payload: string,
+    attempt: Attempt,
+    { headers, waitMs: timeout = REQUEST_WAIT_MS }: RequestOptions = {},
+  ): Promise<Msg> {
     if (!this.#isConnected) await this.#resumed(attempt);
-    return this.#orInterruption(
-      this.#connection.request(subject, payload, { timeout: REQUEST_WAIT_MS }),
-      attempt,
-    );
+    const options = { timeout, ...(headers === undefined ? {} : { headers }) };
+    return this.#orInterruption(this.#connection.request(subject, payload, options), attempt);
   }
 
   /** Resolves when the server has handled all that was sent before. Errors: JournalError. */

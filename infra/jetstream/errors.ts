@@ -13,6 +13,19 @@ import { type ErrorDetails, JournalError, type Retry } from "../../actors/errors
 /** Numeric codes that somebody here decides by. */
 export const STREAM_NOT_FOUND = 10059;
 export const STREAM_NAME_IN_USE = 10058;
+/** Another stream has the subjects; or, on 2.9, this very one, which somebody creates at the same moment (measured). */
+export const SUBJECTS_OVERLAP = 10065;
+/** A conditional publish met another sequence; the second code: one on the same subject is still being stored. */
+export const WRONG_LAST_SEQUENCE = 10071;
+export const SUBJECT_IN_PROCESS = 10164;
+/** A message that is to be deleted is not there. */
+export const MESSAGE_DELETE_FAILED = 10057;
+
+/** The client's name for a request that was not answered in time. */
+export const TIMEOUT = "TIMEOUT";
+
+export const isRefusedWith = (error: unknown, ...codes: readonly number[]): boolean =>
+  error instanceof JournalError && codes.some((code) => error.details.apiCode === code);
 
 /** What was tried, for the text and the details of the error. */
 export interface Attempt {
@@ -45,7 +58,7 @@ const SERVER_FAULT_CLASS = 500;
 /** How the client names what went wrong, and whether trying again helps. */
 const CLIENT_CODES: Readonly<Record<string, { readonly what: string; readonly retry: Retry }>> = {
   "503": { what: "nothing there answers (no such stream, or JetStream is down)", retry: "backoff" },
-  TIMEOUT: { what: "no answer came in time", retry: "backoff" },
+  [TIMEOUT]: { what: "no answer came in time", retry: "backoff" },
   CONNECTION_REFUSED: { what: "nothing listens there", retry: "backoff" },
   CONNECTION_TIMEOUT: { what: "the connection was not made in time", retry: "backoff" },
   CONNECTION_CLOSED: { what: "the connection is closed", retry: "backoff" },
@@ -68,7 +81,7 @@ const CLIENT_CODES: Readonly<Record<string, { readonly what: string; readonly re
 };
 
 /** After one of these a request may have been carried out all the same. */
-const LEAVES_UNKNOWN = new Set(["TIMEOUT", "DISCONNECT", "CONNECTION_CLOSED", "STALE_CONNECTION"]);
+const LEAVES_UNKNOWN = new Set([TIMEOUT, "DISCONNECT", "CONNECTION_CLOSED", "STALE_CONNECTION"]);
 
 export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "";

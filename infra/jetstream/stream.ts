@@ -16,7 +16,13 @@ import { JournalError } from "../../actors/errors.ts";
 import type { LogInfo } from "../../actors/journal/log.ts";
 import { callApi } from "./api.ts";
 import type { ReadConnection } from "./connection.ts";
-import { type Attempt, STREAM_NAME_IN_USE, STREAM_NOT_FOUND } from "./errors.ts";
+import {
+  type Attempt,
+  isRefusedWith,
+  STREAM_NAME_IN_USE,
+  STREAM_NOT_FOUND,
+  SUBJECTS_OVERLAP,
+} from "./errors.ts";
 import type { PartitionNames } from "./names.ts";
 
 const NANOSECONDS_PER_MS = 1_000_000;
@@ -138,9 +144,6 @@ const attemptOn = (names: PartitionNames, action: string, isChange = false): Att
   isChange,
 });
 
-const isRefusedWith = (error: unknown, code: number): boolean =>
-  error instanceof JournalError && error.details.apiCode === code;
-
 const readInfo = (connection: ReadConnection, names: PartitionNames): Promise<StreamInfo> =>
   callApi(connection, `STREAM.INFO.${names.stream}`, null, infoSchema, attemptOn(names, "look at"));
 
@@ -173,7 +176,9 @@ async function createStream(
     return await callApi(connection, `STREAM.CREATE.${names.stream}`, config, infoSchema, attempt);
   } catch (error) {
     // Somebody created it since we looked; what they made is judged like any other.
-    if (isRefusedWith(error, STREAM_NAME_IN_USE)) return readInfo(connection, names);
+    const isTaken = isRefusedWith(error, STREAM_NAME_IN_USE, SUBJECTS_OVERLAP);
+    const found = isTaken ? await findStream(connection, names) : null;
+    if (found !== null) return found;
     throw error;
   }
 }

@@ -6,8 +6,11 @@
  * L1. The file appears whole, with its holder in it (`link` of a finished file), so nobody reads half a holder.
  * L2. Only the holder, or whoever holds `<path>.<nonce of the dead holder>`, removes the file. That second lock is
  *     taken like any other, and its owner looks again before removing: two who find a dead holder never both remove.
+ *     A holder that lets go does the same with its own nonce, since whoever takes over may be removing it.
  * L3. A holder is dead when its identity no longer runs here; a number that was handed out again does not keep a lock.
  *     Holders in another container's pid namespace cannot be seen and count as dead: share no such folder.
+ * L4. Whoever takes over treats a living holder as a dead one. That one is not told here, and its lock is no longer its own:
+ *     what it guards must have another way to end it.
  */
 import { randomUUID } from "node:crypto";
 import { linkSync, rmSync } from "node:fs";
@@ -23,6 +26,8 @@ import {
 import { parseJson, readIfThere, writeWhole } from "./folder.ts";
 
 export interface ExclusiveLock extends AsyncDisposable {
+  /** Whether it is ours still: false once it was released, or taken over (L4). */
+  isHeld(): boolean;
   /** Idempotent. */
   release(): void;
 }
@@ -32,6 +37,8 @@ export interface LockOptions {
   readonly purpose: string;
   /** How long to wait for a living holder, in milliseconds. */
   readonly waitMs: number;
+  /** L4. Default: false. */
+  readonly isTakeOver?: boolean;
 }
 
 /** Pause between two looks at a held lock. */
@@ -63,7 +70,7 @@ const holderSchema = z.object({
 export async function acquireLock(path: string, options: LockOptions): Promise<ExclusiveLock> {
   const deadline = performance.now() + options.waitMs;
   for (;;) {
-    const lock = tryLock(path, options.purpose, 0);
+    const lock = tryLock(path, options.purpose, 0, options.isTakeOver ? anybody : isDead);
     if ("release" in lock) return lock;
     if (performance.now() >= deadline) {
       throw new OwnershipError(
@@ -76,8 +83,18 @@ export async function acquireLock(path: string, options: LockOptions): Promise<E
   }
 }
 
+/** Whose lock may be removed. */
+type Removable = (holder: Holder) => boolean;
+const isDead: Removable = ({ process }) => !isRunning(process);
+const anybody: Removable = () => true;
+
 /** The lock, or who has it. */
-function tryLock(path: string, purpose: string, depth: number): ExclusiveLock | Holder {
+function tryLock(
+  path: string,
+  purpose: string,
+  depth: number,
+  isRemovable: Removable,
+): ExclusiveLock | Holder {
   if (depth > DEAD_HOLDERS_DEPTH_MAX) {
     throw new SystemError(
       `the lock ${path} was left behind ${depth} times over: delete the lock files`,
@@ -88,11 +105,11 @@ function tryLock(path: string, purpose: string, depth: number): ExclusiveLock | 
   }
   const mine = ownHolder(purpose);
   for (;;) {
-    if (linkWhole(path, mine)) return lockOf(path);
+    if (linkWhole(path, mine)) return depth === 0 ? lockOf(path, mine) : guardOf(path);
     const holder = readHolder(path);
     if (holder === null) continue; // Released between the two: take it.
-    if (isRunning(holder.process)) return holder;
-    const guard = tryLock(`${path}.${holder.nonce}`, purpose, depth + 1);
+    if (!isRemovable(holder)) return holder;
+    const guard = tryLock(`${path}.${holder.nonce}`, purpose, depth + 1, isDead);
     if (!("release" in guard)) return guard;
     // Look again under the guard (L2): whoever held it before us may have removed the dead holder already.
     if (readHolder(path)?.nonce === holder.nonce) rmSync(path);
@@ -135,12 +152,34 @@ function readHolder(path: string): Holder | null {
   return parsed.data;
 }
 
-function lockOf(path: string): ExclusiveLock {
-  let isHeld = true;
+function lockOf(path: string, { nonce, purpose }: Holder): ExclusiveLock {
+  const isOurs = () => readHolder(path)?.nonce === nonce;
+  return lockWith(isOurs, () => {
+    if (!isOurs()) return;
+    const guard = tryLock(`${path}.${nonce}`, purpose, 1, isDead);
+    if (!("release" in guard)) return; // It is taken over at this moment.
+    if (isOurs()) rmSync(path);
+    guard.release();
+  });
+}
+
+/** Nobody takes a guard from a living process, so it is removed as it stands. */
+const guardOf = (path: string): ExclusiveLock =>
+  lockWith(
+    () => true,
+    () => rmSync(path, { force: true }),
+  );
+
+function lockWith(isOurs: () => boolean, remove: () => void): ExclusiveLock {
+  let isReleased = false;
   const release = () => {
-    if (!isHeld) return;
-    isHeld = false;
-    rmSync(path, { force: true });
+    if (isReleased) return;
+    isReleased = true;
+    remove();
   };
-  return { release, [Symbol.asyncDispose]: async () => release() };
+  return {
+    isHeld: () => !isReleased && isOurs(),
+    release,
+    [Symbol.asyncDispose]: async () => release(),
+  };
 }

@@ -117,6 +117,13 @@ export function isRunning(identity: ProcessIdentity): boolean {
 }
 
 /**
+ * Whether that very process was on this machine, seen from here, and has ended. False when it runs, and when that cannot be known
+ * here (P2): another boot, another container, another host.
+ */
+export const isProvenGone = (identity: ProcessIdentity): boolean =>
+  isOfThisWorld(identity) && !isRunning(identity);
+
+/**
  * Sends a signal to that very process, and to nobody else (P1, P3).
  * "gone": the number means nothing, or another process now; nothing was sent.
  */

@@ -19,9 +19,9 @@ export function generalHelp(verbs: readonly Verb[], version: string, columns: nu
     ...table(rows, columns),
     "",
     "holdfast VERB --help says more of one. Every verb takes --json.",
-    "Exit codes: 0 done, 1 refused, 2 configuration, 5 the data folder is another",
-    "daemon's, 6 no daemon or server, 10 11 12 the job failed, was cancelled, timed",
-    "out, 64 usage; of a daemon: 3 fenced, 4 journal.",
+    "Exit codes: 0 done, 1 refused, 2 configuration, 5 folder or partition are a",
+    "living daemon's, 6 no daemon or server, 10 11 12 the job failed, was cancelled,",
+    "timed out, 64 usage; of a daemon: 3 fenced (taken over), 4 journal.",
   ];
 }
 

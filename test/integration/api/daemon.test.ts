@@ -248,7 +248,7 @@ describe("a daemon ends by itself", () => {
     const url = daemon.url.replace("nats://", `nats://${user}:${password}@`);
     // It uses the first one's server and namespace, from a folder of its own.
     const nats = { url, inboxPrefix: "_INBOX_d" };
-    const rival = await start({ dataDir: newFolder(), nats });
+    const rival = await start({ dataDir: newFolder(), nats, takeOver: true });
     expect(await daemon.ended).toMatchObject({ kind: "failed", error: { code: "fenced" } });
     expect(findDaemon(dataFolder(dataDir))).toEqual({ kind: "none" });
     expect(lines.join("")).toContain("the daemon stops by itself");

@@ -57,6 +57,28 @@ describe("lock", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it("[L4] of a living process is taken over on demand, and is that one's no longer", async () => {
+    const first = await acquireLock(path, LOCK);
+    const second = await acquireLock(path, { ...LOCK, isTakeOver: true });
+    expect([first.isHeld(), second.isHeld()]).toEqual([false, true]);
+    first.release();
+    expect(second.isHeld()).toBe(true);
+    await expect(acquireLock(path, LOCK)).rejects.toMatchObject({ code: "ownership" });
+    second.release();
+    expect([second.isHeld(), readdirSync(folder)]).toEqual([false, []]);
+  });
+
+  it("[L4] of a living process goes to several that take it over, one after the other", async () => {
+    const { said } = await holder();
+    expect(await said).toBe("held");
+    const taken = await Promise.all(
+      [1, 2, 3].map(() => acquireLock(path, { ...LOCK, waitMs: 2_000, isTakeOver: true })),
+    );
+    expect(taken.filter((lock) => lock.isHeld())).toHaveLength(1);
+    for (const lock of taken) lock.release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("[L2] of a killed holder goes to one of many who find it, one after the other", async () => {
     const dead = await holder();
     expect(await dead.said).toBe("held");

@@ -8,7 +8,7 @@ import { testBench, until } from "./fixtures.ts";
 
 const bench = testBench();
 
-/** A journal with its live feed, and a service that answers commands and queries, as the daemon makes them. */
+/** A journal with its live feed, a bucket of leases, and a service that answers commands and queries, as the daemon makes them. */
 async function installation(server: NatsServer) {
   const daemon = await bench.client(server, "daemon");
   const manager = await daemon.jetstreamManager();
@@ -17,6 +17,11 @@ async function installation(server: NatsServer) {
     subjects: ["hf.t.evt.>"],
     allow_direct: true,
     republish: { src: "hf.t.evt.>", dest: "hf.t.live.>" },
+  });
+  await manager.streams.add({
+    name: "KV_hf_t_leases",
+    subjects: ["$KV.hf_t_leases.>"],
+    max_msgs_per_subject: 1,
   });
   const service = await bench.client(server, "service");
   const api = await service.services.add({ name: "holdfast", version: "1.0.0" });
@@ -30,7 +35,8 @@ async function installation(server: NatsServer) {
   }
   await service.flush();
   const stored = async () => (await manager.streams.info("HF_t_EVT_0_1")).state.messages;
-  return { daemon, service, stored };
+  const leases = async () => (await manager.streams.info("KV_hf_t_leases")).state.messages;
+  return { daemon, service, stored, leases };
 }
 
 /** Asks and says what came: an answer, or the refusal's code. */
@@ -71,12 +77,15 @@ await describeOnServers("roles", ["newest", "floor"], (version, binary) => {
     "the %s may neither write the journal nor ask JetStream for anything",
     async (role) => {
       await using server = await launch();
-      const { stored } = await installation(server);
+      const { stored, leases } = await installation(server);
       const client = await bench.client(server, role);
       for (const subject of [
         "hf.t.evt.0.1.dispatcher",
         "hf.t.live.0.1.dispatcher",
         "$KV.hf_t_records.x",
+        "$KV.hf_t_leases.partition.0",
+        "$JS.API.STREAM.MSG.DELETE.KV_hf_t_leases",
+        "$JS.API.STREAM.UPDATE.KV_hf_t_leases",
         "$JS.API.INFO",
         "$JS.API.STREAM.DELETE.HF_t_EVT_0_1",
         "$JS.API.STREAM.PURGE.HF_t_EVT_0_1",
@@ -88,18 +97,20 @@ await describeOnServers("roles", ["newest", "floor"], (version, binary) => {
         expect([subject, await ask(client, subject)]).toEqual([subject, "PERMISSIONS_VIOLATION"]);
       }
       expect(await stored()).toBe(0);
+      expect(await leases()).toBe(0);
     },
   );
 
   it("an answer goes into an inbox, never where a request would have it written", async () => {
     await using server = await launch();
-    const { stored, daemon } = await installation(server);
+    const { stored, leases, daemon } = await installation(server);
     const operator = await bench.client(server, "operator");
     const observer = await bench.client(server, "observer");
     operator.publish("hf.t.cmd.submit", Empty, { reply: "hf.t.evt.by.command" });
     operator.publish("$SRV.PING", Empty, { reply: "hf.t.evt.by.ping" });
     observer.publish("hf.t.get.jobs", Empty, { reply: "hf.t.evt.by.query" });
     operator.publish("hf.t.cmd.submit", Empty, { reply: "$JS.API.STREAM.DELETE.HF_t_EVT_0_1" });
+    operator.publish("hf.t.cmd.submit", Empty, { reply: "$KV.hf_t_leases.partition.0" });
     await operator.flush();
     await observer.flush();
     // The service answers in order, so when these are answered, the others have been.
@@ -107,6 +118,7 @@ await describeOnServers("roles", ["newest", "floor"], (version, binary) => {
     expect(await ask(observer, "hf.t.get.jobs")).toBe("answer");
     await daemon.flush();
     expect(await stored()).toBe(0);
+    expect(await leases()).toBe(0);
   });
 
   it("nobody reads another role's inbox or the commands", async () => {

@@ -244,7 +244,8 @@ describe("[ES-3] a rival that fences while an owner resyncs", () => {
         const before = judge(world.store.messages).names;
         stageGroups(owner, 10, "late");
         await world.advance(30_000);
-        expect(owner.ended).toMatchObject([{ code: "fenced" }]);
+        // "test" is the name in that fence, seen by the follower or, deaf, read by the resync.
+        expect(owner.ended).toMatchObject([{ code: "fenced", details: { owner: "test" } }]);
         expect(judge(world.store.messages)).toMatchObject({ names: before, wrong: [] });
         expect(before.slice(0, owner.acknowledged.length)).toEqual(owner.acknowledged);
       }

@@ -171,7 +171,8 @@ describe("[ES-3] a rival", () => {
     const owner = await world.opened("owner");
     const rival = await world.opened("rival");
     await world.advance(10);
-    expect(owner.ended).toMatchObject([{ ...FENCED, details: { position: 2 } }]);
+    expect(owner.ended).toMatchObject([{ ...FENCED, details: { position: 2, owner: "rival" } }]);
+    expect(owner.ended[0]?.message).toBe("rival took the partition at position 2; this one stops.");
     expect(rival.ended).toEqual([]);
   });
 
