@@ -23,6 +23,7 @@ import {
 import { rerun } from "../runtime/recovery.ts";
 import type { World } from "../runtime/world.ts";
 import type { Cell } from "../turn/cell.ts";
+import { endIn, isEndUnseen, tellDependents } from "../turn/routes.ts";
 import type { Move, Turn } from "../turn/turn.ts";
 import type { CancelAnswer } from "./handle.ts";
 
@@ -33,7 +34,9 @@ export const graceOf = (timeoutMs: number): number =>
 export type Resolution =
   | { readonly kind: "completed"; readonly result: Json }
   | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "retry" };
+  | { readonly kind: "retry" }
+  /** Of a job that has ended, and whose side effect was unknown: what waits for that may go on. */
+  | { readonly kind: "known" };
 
 export class Commands {
   readonly #world: World;
@@ -60,13 +63,31 @@ export class Commands {
   /** A person's word on an attempt whose end nobody saw. Rejects with `not_found`, `illegal_state`, `retry_refused` or `invalid_argument`. */
   async resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
     assertTexts({ job, by, reason });
-    const plain: Resolution =
+    if (resolution.kind === "known") return this.#effectKnown(job, { reason, evidence: { by } });
+    const plain =
       resolution.kind === "completed"
-        ? { kind: "completed", result: this.#result(job, resolution.result) }
+        ? { kind: "completed" as const, result: this.#result(job, resolution.result) }
         : resolution;
     const refusal = await this.#turn(`resolve:${job}`, (turn) =>
       this.#resolve(turn, job, plain, by, reason),
     );
+    if (refusal !== null) throw refusal;
+  }
+
+  /** GATE-1: what was kept waiting by an unknown side effect goes on by a person's word, which stands in its history. */
+  async #effectKnown(job: string, word: Move): Promise<void> {
+    const { cells, history, kinship } = this.#world;
+    const before = cells.task(job) === undefined ? await history.find(job, null) : null;
+    const refusal = await this.#turn(`resolve:${job}`, (turn) => {
+      const task = cells.task(job);
+      const end = endIn(task) ?? before;
+      if (end === null)
+        return task === undefined ? notFound(job) : notEnded(job, task.job.now.value);
+      if (!isEndUnseen(end)) return nobodyDoubts(job, "its end was seen");
+      if (kinship.dependents(job) === undefined) return nobodyDoubts(job, "no job waits for it");
+      tellDependents(this.#world, turn, job, end, word);
+      return null;
+    });
     if (refusal !== null) throw refusal;
   }
 
@@ -87,7 +108,7 @@ export class Commands {
   #resolve(
     turn: Turn,
     job: string,
-    resolution: Resolution,
+    resolution: Exclude<Resolution, { kind: "known" }>,
     by: string,
     reason: string,
   ): HoldfastError | null {
@@ -214,6 +235,16 @@ const notUnknown = (job: string, state: string) =>
     `The job ${job} is ${state}; only one whose end nobody saw (interrupted) can be resolved.`,
     { details: { job, state } },
   );
+
+const notEnded = (job: string, state: string) =>
+  new IllegalStateError(`The job ${job} is ${state}: what it leaves is known when it has ended.`, {
+    details: { job, state },
+  });
+
+const nobodyDoubts = (job: string, why: string) =>
+  new IllegalStateError(`Nothing is kept waiting by the job ${job}: ${why}.`, {
+    details: { job, why },
+  });
 
 const retryRefused = (job: string, state: string) =>
   new RetryRefusedError(`The job ${job} cannot be run again: it is ${state}.`, {

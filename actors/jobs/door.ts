@@ -26,7 +26,7 @@ import { taskScope } from "../journal/subjects.ts";
 import type { EndedJob } from "../runtime/history.ts";
 import type { World } from "../runtime/world.ts";
 import { newTaskCells } from "../turn/cell.ts";
-import { settleDependency } from "../turn/routes.ts";
+import { endIn, settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
 import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.ts";
 import { assertNoSecret } from "./secret-names.ts";
@@ -309,8 +309,8 @@ export class Door {
     invariant(isOpen, "Q1: a new job takes its submission", { job: spec.id });
     for (const { id } of spec.dependencies) {
       // An end that is staged and not yet acknowledged still has its cell: it is told like one that the journal knows.
-      const outcome = this.#world.cells.task(id)?.job.now.context.outcome ?? ended.get(id)?.outcome;
-      if (outcome !== undefined && outcome !== null) settleDependency(turn, cells.job, id, outcome);
+      const end = endIn(this.#world.cells.task(id)) ?? ended.get(id);
+      if (end !== undefined) settleDependency(turn, cells.job, id, end);
     }
   }
 

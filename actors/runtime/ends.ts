@@ -13,12 +13,15 @@ import type { JobOutcome } from "../../machines/job/chart.ts";
 import { isHoldfastError, SystemError } from "../errors.ts";
 import { settlementOf } from "../jobs/handle.ts";
 import type { Cell } from "../turn/cell.ts";
+import { tellDependents } from "../turn/routes.ts";
 import type { Committed } from "../turn/turn.ts";
 import type { World } from "./world.ts";
 
 /** Between two looks for an end in a store that is away, ms. */
 const LOOK_PAUSE_MS_MIN = 100;
 const LOOK_PAUSE_MS_MAX = 5_000;
+
+const RETURNED = { reason: "the code of its dependency has returned" } as const;
 
 export class Ends {
   readonly #world: World;
@@ -84,6 +87,19 @@ export class Ends {
       }
       await new Promise<void>((resolve) => clock.wakeIn(delayMs, resolve));
     }
+  }
+
+  /** Code returned whose job had been ended without it: who was kept waiting for that is told now (TO-3). */
+  returned(job: string): void {
+    const { cells, kinship, runTurn } = this.#world;
+    const task = cells.task(job);
+    const [first] = kinship.dependents(job) ?? [];
+    if (first === undefined || (task !== undefined && !task.job.isFinal)) return;
+    const outcome = task?.job.now.context.outcome ?? this.#outcomes.get(first)?.get(job);
+    if (outcome === undefined || outcome === null) return;
+    runTurn(`returned:${job}`, (turn) =>
+      tellDependents(this.#world, turn, job, { outcome, sideEffect: "completed" }, RETURNED),
+    );
   }
 
   /** The end is acknowledged (I3). */

@@ -7,6 +7,7 @@
  */
 import { type JobContext, type JobOutcome, jobChart } from "../../machines/job/chart.ts";
 import type { JobSpec } from "../../machines/job/spec.ts";
+import { SideEffect } from "../../machines/liveness/events.ts";
 import { IllegalStateError } from "../errors.ts";
 import type { Transition } from "../journal/codec.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -17,6 +18,7 @@ import { actorName } from "../turn/charts.ts";
 export interface EndedJob {
   readonly spec: JobSpec;
   readonly outcome: JobOutcome;
+  readonly sideEffect: SideEffect;
 }
 
 export class History {
@@ -96,7 +98,19 @@ function endedJob(job: string, records: readonly ReadRecord[]): EndedJob | null 
   const context = contextAfter(transitions);
   const { spec = null, outcome = null } = context ?? {};
   if (spec === null || outcome === null) throw unreadable(job, records);
-  return { spec, outcome };
+  return { spec, outcome, sideEffect: sideEffectIn(job, records) };
+}
+
+/** What the record said last; what is not said is not known (RTY-6). */
+function sideEffectIn(job: string, records: readonly ReadRecord[]): SideEffect {
+  const name = actorName("liveness", job);
+  for (const { body } of records.toReversed()) {
+    for (const { actor, event } of body.transitions) {
+      if (actor !== name || event.type !== "liveness.ended") continue;
+      return SideEffect.catch("unknown").parse("sideEffect" in event ? event.sideEffect : null);
+    }
+  }
+  return "unknown";
 }
 
 /** Null: one of the events cannot be read, or does not follow. */

@@ -142,7 +142,7 @@ async function settleUntold(world: World, jobs: readonly Cell<"job">[]): Promise
         spec?.dependencies.find((dependency) => dependency.id === id)?.workflow ?? null;
       const ended = await endOf(world, id, workflow);
       if (ended === null) continue; // It stays gated: nobody knows how that dependency ended.
-      world.runTurn(`end:${id}`, (turn) => settleDependency(turn, job, id, ended.outcome));
+      world.runTurn(`end:${id}`, (turn) => settleDependency(turn, job, id, ended));
     }
   }
 }

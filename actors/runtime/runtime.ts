@@ -441,6 +441,7 @@ export class Runtime {
       outcomeOf: (dependency, dependent) => this.#ends.outcomeOf(dependency, dependent),
       ended: (job, attempt, end) => {
         this.#commands.attemptEnded(job, attempt, end);
+        this.#ends.returned(job);
         if (this.#executions.runningCount === 0) this.#wakeIdle();
       },
       complain: (job, error) => notice({ kind: "fault", where: "a callback of a job", job, error }),

@@ -1,7 +1,12 @@
 /**
  * Routes: who is told what, in the same turn, when an actor moves (T7).
  *
- * Owns: the one table of `tell.*`. No chart knows another one, and no object knows them all.
+ * Owns: the one table of `tell.*`, and when a dependent is told of an end. No chart knows another one, and no object knows
+ * them all.
+ *
+ * O1. A dependent that would run although its dependency failed is not told while that one's side effect is unknown and
+ *     nobody saw its code end: it stays gated until the code returns or a person speaks (GATE-1, TO-3). One that does not
+ *     tolerate the failure never runs, and is told at once.
  */
 import type { Effect } from "../../machines/engine/chart.ts";
 import { invariant } from "../../machines/invariant.ts";
@@ -15,8 +20,25 @@ import {
   toErrorRecord,
 } from "../errors.ts";
 import type { Kinship } from "../runtime/kinship.ts";
-import type { Cell, CellStore } from "./cell.ts";
+import type { Cell, CellStore, TaskCells } from "./cell.ts";
 import type { Move, Turn } from "./turn.ts";
+
+/** How a job ended, as far as its dependents go by it. */
+export interface DependencyEnd {
+  readonly outcome: JobOutcome;
+  readonly sideEffect: SideEffect;
+}
+
+/** How a job in memory ended; undefined: it has not, or is not there. */
+export function endIn(task: TaskCells | undefined): DependencyEnd | undefined {
+  const outcome = task?.job.now.context.outcome ?? null;
+  if (task === undefined || outcome === null) return undefined;
+  return { outcome, sideEffect: task.liveness.now.context.sideEffect };
+}
+
+/** O1: a throw is an end that was seen, whatever the code did before it. */
+export const isEndUnseen = ({ outcome, sideEffect }: DependencyEnd): boolean =>
+  sideEffect === "unknown" && outcome.kind !== "completed" && outcome.failure === undefined;
 
 /**
  * Dependents that one turn tells, whatever their own ends go on to tell; the others are told in turns of their own right
@@ -142,7 +164,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
       { type: "liveness.ended", outcome: end, sideEffect },
       { reason: outcome.kind === "timed_out" ? `timed_out: ${reason}` : reason },
     );
-    tellDependents(ports, turn, job, outcome);
+    tellDependents(ports, turn, job.id, { outcome, sideEffect });
   },
 };
 
@@ -156,56 +178,56 @@ export function tell(ports: RoutePorts, turn: Turn, cell: Cell, effect: Effect):
 
 export const ROUTE_NAMES: readonly string[] = Object.keys(ROUTES);
 
-function tellDependents(
-  ports: RoutePorts,
+/** Tells all who wait for a job how it ended. `word`: what ended a doubt about it, where there was one (O1). */
+export function tellDependents(
+  ports: Pick<RoutePorts, "cells" | "kinship" | "runTurn">,
   turn: Turn,
-  job: Cell<"job">,
-  outcome: JobOutcome,
+  job: string,
+  end: DependencyEnd,
+  word?: Move,
 ): void {
-  const dependents = ports.kinship.dependents(job.id);
+  const dependents = ports.kinship.dependents(job);
   if (dependents === undefined) return;
   const all = [...dependents];
+  const tell = (some: readonly string[], into: Turn) => {
+    for (const id of some) {
+      const cell = ports.cells.task(id)?.job;
+      if (cell !== undefined) settleDependency(into, cell, job, end, word);
+    }
+  };
   const now = turn.claim(all.length, DEPENDENTS_PER_TURN);
-  for (const id of all.slice(0, now)) settleFor(ports, turn, id, job.id, outcome);
+  tell(all.slice(0, now), turn);
   for (let from = now; from < all.length; from += DEPENDENTS_PER_TURN) {
     const some = all.slice(from, from + DEPENDENTS_PER_TURN);
     turn.defer(() =>
-      ports.runTurn(`end:${job.id}`, (next) => {
+      ports.runTurn(`end:${job}`, (next) => {
         next.claim(some.length, DEPENDENTS_PER_TURN);
-        for (const id of some) settleFor(ports, next, id, job.id, outcome);
+        tell(some, next);
       }),
     );
   }
 }
 
-function settleFor(
-  ports: RoutePorts,
-  turn: Turn,
-  dependent: string,
-  dependency: string,
-  outcome: JobOutcome,
-): void {
-  const cell = ports.cells.task(dependent)?.job;
-  if (cell !== undefined) settleDependency(turn, cell, dependency, outcome);
-}
-
-/** Tells a waiting job how one of its dependencies ended. */
+/** Tells a waiting job how one of its dependencies ended, or leaves it gated (O1). */
 export function settleDependency(
   turn: Turn,
   job: Cell<"job">,
   dependency: string,
-  outcome: JobOutcome,
+  end: DependencyEnd,
+  word?: Move,
 ): void {
-  const { spec } = job.now.context;
+  const { outcome } = end;
   if (outcome.kind === "completed") {
-    turn.apply(job, { type: "job.dependencySettled", dependency, outcome: "completed" });
+    turn.apply(job, { type: "job.dependencySettled", dependency, outcome: "completed" }, word);
     return;
   }
   const failure = dependencyFailure(job.id, dependency, outcome);
-  if (spec?.toleratesFailures === true) {
+  if (job.now.context.spec?.toleratesFailures !== true) {
+    turn.apply(job, { type: "job.dependencyFailed", dependency, failure }, word);
+  } else if (word !== undefined || !isEndUnseen(end)) {
     const told: DependencyOutcome = outcome.kind;
-    turn.apply(job, { type: "job.dependencySettled", dependency, outcome: told, failure });
-  } else turn.apply(job, { type: "job.dependencyFailed", dependency, failure });
+    turn.apply(job, { type: "job.dependencySettled", dependency, outcome: told, failure }, word);
+  }
 }
 
 /** Names the root cause: the first job of the chain that failed by itself. */

@@ -66,7 +66,7 @@ export type CancelAnswer = z.output<typeof CancelAnswer>;
 
 export const ResolveAnswer = z.looseObject({
   ok,
-  decision: z.enum(["completed", "failed", "retry"]),
+  decision: z.enum(["completed", "failed", "retry", "known"]),
   job: z.string(),
   reason: z.string(),
 });

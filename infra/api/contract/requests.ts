@@ -74,6 +74,9 @@ export const Resolution = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("completed"), result: JsonSchema.describe("Its result.") }),
   z.strictObject({ kind: z.literal("failed"), message: text("What went wrong.") }),
   z.strictObject({ kind: z.literal("retry") }).describe("Run it again."),
+  z
+    .strictObject({ kind: z.literal("known") })
+    .describe("It has ended, and what it did is known now: what waits for that may go on."),
 ]);
 
 export const ResolveRequest = z.strictObject({

@@ -55,6 +55,7 @@ const RESOLVED: Readonly<Record<Resolution["kind"], string>> = {
   completed: "it ends with the given result",
   failed: "it ends with the given failure",
   retry: "a new attempt stands in the line",
+  known: "what waited for it goes on",
 };
 
 /** A result from outside keeps the bound that one from a job's code keeps. */

@@ -79,11 +79,12 @@ export const resolve: Verb = {
     completed: { type: "string", value: "JSON", help: "it was done; this is its result" },
     failed: { type: "string", value: "TEXT", help: "it failed; this is what went wrong" },
     retry: { type: "boolean", help: "run it again" },
+    known: { type: "boolean", help: "it has ended, and what it did is known: let others go on" },
     reason: { type: "string", value: "TEXT", help: "how you know, for the journal (needed)" },
     ...CLIENT_OPTIONS,
   },
   notes: [
-    "A job that may not be run twice without asking waits for this when the process that ran it was lost. Exactly one of --completed, --failed and --retry is given.",
+    "A job that may not be run twice without asking waits for this when the process that ran it was lost. Jobs that tolerate failures wait for --known when it has ended and nobody saw what it did. Exactly one of --completed, --failed, --retry and --known is given.",
   ],
   examples: [
     `resolve pay-7 --completed '{"paid": true}' --reason 'it is on the bank statement'`,
@@ -110,14 +111,16 @@ function missingReason(): never {
 function resolutionOf(invocation: Invocation): object {
   const completed = invocation.text("completed");
   const failed = invocation.text("failed");
-  const given = [completed !== undefined, failed !== undefined, invocation.has("retry")];
+  const isRetry = invocation.has("retry");
+  const given = [completed !== undefined, failed !== undefined, isRetry, invocation.has("known")];
   if (given.filter(Boolean).length !== 1) {
-    throw usage(resolve, "exactly one of --completed, --failed and --retry is needed");
+    throw usage(resolve, "exactly one of --completed, --failed, --retry and --known is needed");
   }
   if (completed !== undefined) {
     return { kind: "completed", result: parseJsonText(completed, "--completed") };
   }
-  return failed === undefined ? { kind: "retry" } : { kind: "failed", message: failed };
+  if (failed !== undefined) return { kind: "failed", message: failed };
+  return isRetry ? { kind: "retry" } : { kind: "known" };
 }
 
 export const answer: Verb = {

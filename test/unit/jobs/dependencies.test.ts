@@ -7,6 +7,7 @@ import type { ToolContext } from "../../../actors/attempt/context.ts";
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
 import type { SubmitOptions } from "../../../actors/jobs/submission.ts";
 import { DEPENDENCIES_MAX } from "../../../actors/jobs/submission.ts";
+import { DEPENDENTS_PER_TURN } from "../../../actors/turn/routes.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
@@ -236,5 +237,92 @@ describe("a job with dependencies", () => {
     const refusal = await failureOf(none);
     expect([refusal.code, refusal.message.includes("nowhere")]).toEqual(["not_found", true]);
     expect(shop.counts).toEqual({ a: 1 });
+  });
+});
+
+describe("a job that tolerates failures, behind one whose side effect is unknown", () => {
+  /** `a` runs past its timeout and its grace, and its code goes on; `d` tolerates that, `e` does not. */
+  const leaked = async () => {
+    const begun = await start();
+    await begun.submit("a", { timeoutMs: 1_000 });
+    const d = await begun.submit("d", { after: ["a"], toleratesFailures: true });
+    const e = await begun.submit("e", { after: ["a"] });
+    await begun.test.advance(1_500);
+    expect(begun.test.stateOf("a")).toBeNull();
+    return { ...begun, d, e };
+  };
+
+  it("[TO-3, GATE-1] stays gated while its code runs on, over restarts, and so does one that is submitted later", async () => {
+    const { shop, test, submit, e } = await leaked();
+    expect([test.stateOf("d"), standingOf(e)]).toEqual(["waiting", "dependency_failed"]);
+    await submit("late", { after: ["a"], toleratesFailures: true });
+    await test.restart();
+    for (const job of ["d", "late"]) {
+      expect([test.stateOf(job), shop.runs(job)]).toEqual(["waiting", 0]);
+      expect(test.contextOf(job).pending).toEqual(["a"]);
+    }
+    assertLiveIsFold(test.runtime, test.log.messages);
+  });
+
+  it.each(["returns", "throws"])("[TO-3, GATE-2] runs when its code %s at last", async (how) => {
+    const { shop, test } = await leaked();
+    if (how === "returns") shop.end("a", "at last");
+    else shop.fail("a");
+    await flush();
+    expect(shop.runs("d")).toBe(1);
+    expect(seenBy(shop.context("d")).results).toEqual([["a", null]]);
+    expect(test.transitions("job:d").find(({ from }) => from === "waiting")?.reason).toContain(
+      "returned",
+    );
+    expect(test.faults()).toEqual([]);
+    assertLiveIsFold(test.runtime, test.log.messages);
+  });
+
+  it("[GATE-1, GATE-2] runs by a person's word, which stands in its history, and by nobody's before", async () => {
+    const { shop, test, submit } = await start();
+    await test.runtime.submit(shop.unsure, { label: "lost" }, { id: "lost" });
+    await submit("d", { after: ["lost"], toleratesFailures: true });
+    await flush();
+    await test.restart();
+    const say = () => test.runtime.resolve("lost", { kind: "known" }, "ada", "the bank says no");
+    await expect(say()).rejects.toMatchObject({ code: "illegal_state" });
+    await test.runtime.cancel("lost", "give it up", "ada");
+    await test.restart();
+    expect([test.stateOf("d"), shop.runs("d")]).toEqual(["waiting", 0]);
+    await say();
+    await flush();
+    expect(shop.runs("d")).toBe(1);
+    const word = test.transitions("job:d").find(({ from }) => from === "waiting");
+    expect(word).toMatchObject({ reason: "the bank says no", evidence: { by: "ada" } });
+    await expect(say()).rejects.toMatchObject({ code: "illegal_state" });
+    const nobody = test.runtime.resolve("nobody", { kind: "known" }, "ada", "no idea");
+    await expect(nobody).rejects.toMatchObject({ code: "not_found" });
+    assertLiveIsFold(test.runtime, test.log.messages);
+  });
+
+  it("[ATT-1] runs at once where the end was seen, whatever its code had done before it threw", async () => {
+    const { shop, test, submit } = await start();
+    await test.runtime.submit(shop.unsure, { label: "a" }, { id: "a" });
+    await submit("d", { after: ["a"], toleratesFailures: true });
+    await flush();
+    shop.fail("a");
+    await flush();
+    await submit("late", { after: ["a"], toleratesFailures: true });
+    await flush();
+    expect([shop.runs("d"), shop.runs("late")]).toEqual([1, 1]);
+  });
+
+  it("[GATE-1] of which there are more than one turn tells, all of them wait and all of them go on", async () => {
+    const { shop, test } = await start();
+    await test.runtime.submit(shop.safe, { label: "a" }, { id: "a", timeoutMs: 1_000 });
+    const options = { after: ["a"], toleratesFailures: true };
+    for (let count = 0; count < DEPENDENTS_PER_TURN + 1; count += 1)
+      void test.runtime.submit(shop.quick, { label: "d" }, options);
+    await test.advance(1_500);
+    expect(shop.runs("d")).toBe(0);
+    shop.end("a");
+    await flush();
+    await flush();
+    expect(shop.runs("d")).toBe(DEPENDENTS_PER_TURN + 1);
   });
 });
