@@ -7,7 +7,7 @@
  * N1. The state follows what a move says (`to`), whether its event is known or not; an unknown state leaves the last known.
  * N2. The first start decides the place among siblings: a re-run moves nobody (TREE-6).
  */
-import { type JobState, jobStateOf } from "../machines/job/chart.ts";
+import { type JobState, jobStateOf } from "../machines/job/state.ts";
 import { LIVENESS_STATES, type LivenessState } from "../machines/liveness/chart.ts";
 import { cutTextOrNull } from "./bounded-value.ts";
 import {

@@ -13,7 +13,7 @@
  */
 import type { ReadRecord } from "../actors/journal/reader.ts";
 import { parseTaskScope, taskScope } from "../actors/journal/subjects.ts";
-import type { JobState } from "../machines/job/chart.ts";
+import type { JobState } from "../machines/job/state.ts";
 import type { LivenessState } from "../machines/liveness/chart.ts";
 import { cutText } from "./bounded-value.ts";
 import { JobNode, NODE_NAME_BYTES_MAX, type OutcomeSummary } from "./job-node.ts";

@@ -4,7 +4,7 @@
  * Owns: which job states are ends and of which kind, which liveness states may be shown beside a job state. Does not own: how
  * the two charts come to agree (the routes of a turn), the states themselves (machines/).
  */
-import type { JobState } from "../machines/job/chart.ts";
+import type { JobState } from "../machines/job/state.ts";
 import { LIVENESS_STATES, type LivenessState } from "../machines/liveness/chart.ts";
 
 export const JOB_STATES = [

@@ -7,7 +7,7 @@
  * R2. A path names the ordinals on the way down. Siblings that ran in parallel share theirs, so it says the order, and the id
  *     says who.
  */
-import type { JobState } from "../machines/job/chart.ts";
+import type { JobState } from "../machines/job/state.ts";
 import type { OutcomeSummary } from "./job-node.ts";
 import type { JobTree, TreeNode } from "./job-tree.ts";
 

@@ -11,7 +11,7 @@
  * G4. Of a dispatcher that is set aside nothing is stepped until `dispatcher.taken`, which begins every owner's life anew.
  */
 import type { ChartEvent } from "../../machines/engine/chart.ts";
-import { JOB_FINALS } from "../../machines/job/chart.ts";
+import { jobChart } from "../../machines/job/chart.ts";
 import type { Transition } from "../journal/codec.ts";
 import type { ClosedEpoch } from "../journal/epochs.ts";
 import type { LastMoment } from "../journal/journal-time.ts";
@@ -180,7 +180,7 @@ export class BootFold implements ReaderSink {
       if (transition.actor !== own) continue;
       const event = kindredEvent(task.job, transition);
       if (event !== null) this.#kinship.moved(task.job, event);
-      hasEnded ||= JOB_FINALS.includes(transition.to);
+      hasEnded ||= jobChart.finals.includes(transition.to);
     }
     if (hasEnded) this.#forget(task.job, buffered);
   }

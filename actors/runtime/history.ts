@@ -12,7 +12,7 @@ import { IllegalStateError } from "../errors.ts";
 import type { Transition } from "../journal/codec.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ReadRecord } from "../journal/reader.ts";
-import { encodeToken, parseTaskScope, taskScope } from "../journal/subjects.ts";
+import { encodeToken, parseTaskScope, taskScope, workflowScopes } from "../journal/subjects.ts";
 import { actorName } from "../turn/charts.ts";
 
 export interface EndedJob {
@@ -62,7 +62,7 @@ export class History {
   /** Every valid record of a workflow, in order. */
   async recordsOf(workflow: string): Promise<ReadRecord[]> {
     const records: ReadRecord[] = [];
-    await this.#journal.readScopes([`${this.#prefix}task.${encodeToken(workflow)}.>`], (record) =>
+    await this.#journal.readScopes([`${this.#prefix}${workflowScopes(workflow)}`], (record) =>
       records.push(record),
     );
     return records;

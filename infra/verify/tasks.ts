@@ -11,7 +11,8 @@
 
 import type { Transition } from "../../actors/journal/codec.ts";
 import { parseActorName } from "../../actors/turn/charts.ts";
-import { JOB_FINALS, type JobContext, jobStateOf } from "../../machines/job/chart.ts";
+import { type JobContext, jobChart } from "../../machines/job/chart.ts";
+import { jobStateOf } from "../../machines/job/state.ts";
 import { LIVENESS_STATES } from "../../machines/liveness/chart.ts";
 import { doStatesAgree } from "../../projections/public-states.ts";
 import { Actor, named } from "./actor.ts";
@@ -169,5 +170,5 @@ const contextOf = (job: Actor): JobContext => job.state.context as JobContext; /
 
 function isEndOf(job: string, { actor, to }: Transition): boolean {
   const parsed = parseActorName(actor);
-  return parsed?.kind === "job" && parsed.id === job && JOB_FINALS.includes(to);
+  return parsed?.kind === "job" && parsed.id === job && jobChart.finals.includes(to);
 }

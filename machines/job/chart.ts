@@ -70,7 +70,10 @@ const EMPTY: JobContext = Object.freeze({
 /** Stands where an end has no failure of its own; no event that `fail` runs on comes without one. */
 const NO_FAILURE: Failure = { code: "system", message: "no failure was recorded", retry: "never" };
 
-/** The move into a final state: what is told of it, and what becomes of its effect where that is not as the outcome says. */
+/**
+ * The move into a final state: what is told of it, and what becomes of its effect where that is not as the outcome says. Code
+ * that threw has ended; what it had done before that is unknown (RTY-6).
+ */
 const ended = (
   target: "completed" | "failed" | "cancelled" | "timed_out",
   reducer: "complete" | "fail" | "concludeCancel" | "timeOut",
@@ -81,13 +84,23 @@ const ended = (
   actions: [reducer, "do.settle", { type: "tell.ended", params: { reason, sideEffect } }] as const,
 });
 
+/** What an attempt before this one may have done is as unknown as it was, whatever its class allows. */
+const effectBeforeStart = ({ spec, attempt }: JobContext): SideEffect =>
+  attempt === 0 || spec?.retryClass === "safe_to_retry" ? "none" : "unknown";
+
 const cancelledBeforeStart = {
   target: "cancelled",
   actions: [
     "markCancelled",
     "concludeCancel",
     "do.settle",
-    { type: "tell.ended", params: { reason: "cancelled before it started", sideEffect: "none" } },
+    {
+      type: "tell.ended",
+      params: ({ context }: { readonly context: JobContext }) => ({
+        reason: "cancelled before it started",
+        sideEffect: effectBeforeStart(context),
+      }),
+    },
   ],
 } as const;
 
@@ -292,7 +305,10 @@ export const jobChart = defineChart({
           guard: "isTimely",
           ...ended("completed", "complete", "its code returned"),
         },
-        "job.failed": { guard: "isTimely", ...ended("failed", "fail", "its code threw") },
+        "job.failed": {
+          guard: "isTimely",
+          ...ended("failed", "fail", "its code threw", "unknown"),
+        },
         "job.cancelRequested": {
           target: "cancelling",
           actions: [
@@ -338,7 +354,12 @@ export const jobChart = defineChart({
         },
         "job.failed": {
           guard: "isTimely",
-          ...ended("cancelled", "concludeCancel", "cancelled while it ran; its code threw"),
+          ...ended(
+            "cancelled",
+            "concludeCancel",
+            "cancelled while it ran; its code threw",
+            "unknown",
+          ),
         },
         "job.timeoutReached": {
           guard: "isTimely",
@@ -384,7 +405,7 @@ export const jobChart = defineChart({
         },
         "job.failed": {
           guard: "isTimely",
-          ...ended("timed_out", "timeOut", "it threw after its timeout"),
+          ...ended("timed_out", "timeOut", "it threw after its timeout", "unknown"),
         },
         "job.graceEnded": {
           guard: "isTimely",
@@ -446,46 +467,3 @@ export const jobChart = defineChart({
     timed_out: { type: "final" },
   },
 });
-
-/** Values that nothing leaves. */
-export const JOB_FINALS: readonly string[] = ["completed", "failed", "cancelled", "timed_out"];
-
-/** The public job state (ID-5) of a chart value; between two attempts a job is active and IDLE. */
-export function jobStateOf(value: string, attempt: number): JobState {
-  switch (value) {
-    case "new":
-    case "waiting":
-      return "SCHEDULED";
-    case "queued":
-      return attempt === 0 ? "QUEUED" : "IDLE";
-    case "running":
-      return "RUNNING";
-    case "blocked":
-    case "interrupted":
-      return "IDLE";
-    case "cancelling":
-    case "expiring":
-      return "CANCELLING";
-    case "completed":
-      return "COMPLETED";
-    case "failed":
-      return "FAILED";
-    case "cancelled":
-      return "CANCELLED";
-    case "timed_out":
-      return "TIMED_OUT";
-    default:
-      throw new RangeError(`the job chart has no state ${value}`);
-  }
-}
-
-export type JobState =
-  | "SCHEDULED"
-  | "QUEUED"
-  | "RUNNING"
-  | "IDLE"
-  | "CANCELLING"
-  | "COMPLETED"
-  | "FAILED"
-  | "CANCELLED"
-  | "TIMED_OUT";

@@ -76,7 +76,8 @@ export const livenessChart = defineChart({
       event.type === "liveness.foundInconclusive" ? { sideEffect: event.sideEffect } : {},
     loseOwner: ({ event }) =>
       event.type === "liveness.ownerLost" ? { sideEffect: event.sideEffect, wait: null } : {},
-    countRetry: ({ context }) => ({ retries: context.retries + 1, sideEffect: "none" as const }),
+    // What the attempt before may have done is as unknown as it was: a new one is no evidence of it (RTY-6).
+    countRetry: ({ context }) => ({ retries: context.retries + 1 }),
     close: ({ event }) =>
       event.type === "liveness.ended" ? { sideEffect: event.sideEffect, wait: null } : {},
   },

@@ -8,9 +8,9 @@
  * M2. The first outcome stays: nothing leaves a final state.
  */
 
-import { jobStateOf } from "../../machines/job/chart.ts";
 import { DependencyOutcome } from "../../machines/job/events.ts";
 import { RetryClass } from "../../machines/job/spec.ts";
+import { jobStateOf } from "../../machines/job/state.ts";
 import { boundValue, cutText, cutTextOrNull } from "../bounded-value.ts";
 import {
   type Fields,

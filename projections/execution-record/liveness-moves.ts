@@ -80,8 +80,6 @@ function sideEffectAfter(recovery: ExecutionRecord["recovery"], event: Fields): 
     case "liveness.ended":
       // What is not said is not known: a missing word is no evidence that nothing happened (RTY-6).
       return optionIn(event, "sideEffect", SideEffect.options, "unknown");
-    case "liveness.retryScheduled":
-      return "none";
     default:
       return recovery.sideEffect;
   }

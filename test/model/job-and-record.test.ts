@@ -12,8 +12,9 @@ import { type RoutePorts, tell } from "../../actors/turn/routes.ts";
 import { Turn, type TurnPorts } from "../../actors/turn/turn.ts";
 import type { ActorState } from "../../machines/engine/chart.ts";
 import { InvariantError } from "../../machines/invariant.ts";
-import { type JobContext, jobChart, jobStateOf } from "../../machines/job/chart.ts";
+import { type JobContext, jobChart } from "../../machines/job/chart.ts";
 import type { JobEvent } from "../../machines/job/events.ts";
+import { jobStateOf } from "../../machines/job/state.ts";
 import {
   LIVENESS_STATES,
   type LivenessContext,

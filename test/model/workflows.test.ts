@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { JOB_FINALS } from "../../machines/job/chart.ts";
+import { jobChart } from "../../machines/job/chart.ts";
 import { assertLiveIsFold } from "../support/fold.ts";
 import { assertLaws, historiesOf, specIn } from "../support/log-laws.ts";
 import { copyLog, flush, TestRuntime, wholePrefixes } from "../support/runtime.ts";
@@ -18,7 +18,7 @@ import { Workshop } from "../support/workshop.ts";
 /** Jobs that a log says have ended. */
 const endedIn = (histories: ReturnType<typeof historiesOf>): readonly string[] =>
   [...histories].flatMap(([actor, history]) =>
-    actor.startsWith("job:") && JOB_FINALS.includes(history.at(-1)?.to ?? "") ? [actor] : [],
+    actor.startsWith("job:") && jobChart.finals.includes(history.at(-1)?.to ?? "") ? [actor] : [],
   );
 
 function hasUnknownEffect({ messages }: TestRuntime["log"], job: string): boolean {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import type { Transition } from "../../actors/journal/codec.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import { JournalReader } from "../../actors/journal/reader.ts";
-import { JOB_FINALS } from "../../machines/job/chart.ts";
+import { jobChart } from "../../machines/job/chart.ts";
 import type { JobSpec } from "../../machines/job/spec.ts";
 
 const RECORD_OF: Readonly<Record<string, string>> = {
@@ -50,7 +50,7 @@ export function assertLaws(messages: readonly StoredMessage[]): void {
       if (at > 0)
         assert.equal(from, history[at - 1]?.to, `${actor}: each move begins where the last ended`);
     });
-    const end = history.findIndex(({ to }) => JOB_FINALS.includes(to));
+    const end = history.findIndex(({ to }) => jobChart.finals.includes(to));
     assert.ok(end < 0 || end === history.length - 1, `${actor}: nothing leaves an end`);
     if (actor.startsWith("job:")) assertJob(actor.slice("job:".length), history, histories);
   }
@@ -73,7 +73,7 @@ function assertJob(
   assert.ok(count("job.started") <= 1 + automatic + ordered, `${id} starts once an attempt`);
   const last = history.at(-1)?.to ?? "";
   const record = histories.get(`liveness:${id}`)?.at(-1)?.to;
-  if (JOB_FINALS.includes(last))
+  if (jobChart.finals.includes(last))
     assert.equal(record, RECORD_OF[last], `${id} and its record agree`);
   else
     assert.ok(

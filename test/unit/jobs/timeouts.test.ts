@@ -53,7 +53,7 @@ describe("an attempt that runs past its timeout", () => {
     expect(test.states("a").at(-1)).toBe("cancelling");
   });
 
-  it("[TO-2, STA-8] ends TIMED_OUT whether it returns or throws in its grace; the caller gets the timeout, with its own error as cause", async () => {
+  it("[TO-2, STA-8, RTY-6] ends TIMED_OUT whether it returns or throws in its grace; the caller gets the timeout, with its own error as cause", async () => {
     for (const how of ["returns", "throws"]) {
       const { shop, test, handle } = await start();
       await test.advance(10_000);
@@ -66,7 +66,7 @@ describe("an attempt that runs past its timeout", () => {
       expect(end?.to).toBe("timed_out");
       expect(test.transitions("liveness:a").at(-1)).toMatchObject({ to: "failed" });
       expect(test.transitions("liveness:a").at(-1)?.reason).toContain("timed_out");
-      expect(sideEffectOf(test, "a")).toBe(how === "returns" ? "completed" : "none");
+      expect(sideEffectOf(test, "a")).toBe(how === "returns" ? "completed" : "unknown");
       expect(test.runtime.health()).toMatchObject({ liveJobs: 0, runningJobs: 0, leakedJobs: 0 });
     }
   });

@@ -217,7 +217,7 @@ it("[REC-4] an end leaves no wait standing", () => {
   expect(record.liveness.wait).toBeNull();
 });
 
-it("[REC-5] keeps class, budget, count, side effect and the attempts before", () => {
+it("[REC-5, RTY-6] keeps class, budget, count, side effect and the attempts before", () => {
   const world = new TurnWorld();
   world.submit({ id: "job", retryClass: "safe_to_retry", retryBudget: 3 });
   world.start("job");
@@ -233,7 +233,7 @@ it("[REC-5] keeps class, budget, count, side effect and the attempts before", ()
   world.at = 3_000;
   world.job("job", { type: "job.rerunScheduled", attempt: 2, reason: "ada looked" });
   const record = recordOf(world);
-  expect(record.recovery).toMatchObject({ retryCount: 1, sideEffect: "none", action: "retry" });
+  expect(record.recovery).toMatchObject({ retryCount: 1, sideEffect: "unknown", action: "retry" });
   expect(record.previousAttempts).toEqual({
     list: [
       { attempt: 1, startedAt: 1_000, endedAt: 2_000, sideEffect: "unknown", reason: "ada looked" },
