@@ -6,7 +6,8 @@
  *
  * A1. A refusal is a handle born failed; nothing of it is journaled, and it is told when everything staged before it is
  *     acknowledged (T2, ES-10).
- * A2. The same id and the same content is the same job, live or ended; with other content it is a conflict (DOOR-7).
+ * A2. The same id and the same content is the same job, live or ended, in whatever workflow; with other content it is a
+ *     conflict (DOOR-7), and so it is for another user: nobody is handed what another one's job gave.
  * A3. What the door asks the journal is asked before the turn; the turn looks at memory first, so nothing can slip between.
  */
 import { invariant } from "../../machines/invariant.ts";
@@ -32,6 +33,7 @@ import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.t
 import { assertNoSecret } from "./secret-names.ts";
 import {
   childSubmission,
+  mayBeChildId,
   type NamedDependency,
   rootSubmission,
   type Submission,
@@ -202,10 +204,17 @@ export class Door {
   async #endedOf(named: readonly NamedDependency[]): Promise<ReadonlyMap<string, EndedJob>> {
     const found = await Promise.all(
       named.map(({ id, workflow }) =>
-        this.#world.cells.task(id) === undefined ? this.#world.history.find(id, workflow) : null,
+        this.#world.cells.task(id) === undefined ? this.#ended(id, workflow) : null,
       ),
     );
     return new Map(found.flatMap((ended) => (ended === null ? [] : [[ended.spec.id, ended]])));
+  }
+
+  /** An id that is asked for as a root's may be that of a child, which stands in another workflow. */
+  async #ended(id: string, workflow: string | null): Promise<EndedJob | null> {
+    const { history } = this.#world;
+    const ended = await history.find(id, workflow);
+    return ended === null && workflow === id && mayBeChildId(id) ? history.find(id, null) : ended;
   }
 
   #turn(submission: Submission, ended: ReadonlyMap<string, EndedJob>): Promise<Submitted> {
@@ -215,19 +224,19 @@ export class Door {
   }
 
   #decide(turn: Turn, submission: Submission, ended: ReadonlyMap<string, EndedJob>): Submitted {
-    const { id, workflow, digest } = submission.spec;
+    const { id, workflow, digest, user } = submission.spec;
     const refused = this.#closed(submission.spec);
     if (refused !== null) return this.#refused(id, workflow, refused);
     const live = this.#world.cells.task(id);
     const before = ended.get(id);
     const known = live?.job.now.context.spec ?? before?.spec;
     if (known !== undefined) {
-      if (known.digest !== digest)
+      if (known.digest !== digest || known.user !== user)
         return this.#refused(id, workflow, idConflict(known, submission.spec));
       const handle =
         live === undefined && before !== undefined
           ? this.#endedHandle(before)
-          : this.#join(id, workflow);
+          : this.#join(id, known.workflow);
       return { decision: "joined", handle, refusal: null };
     }
     if (this.#isAskedTwice(submission.spec)) throw ASKED_TWICE;
@@ -383,9 +392,11 @@ const setAside = (job: string, position: number, reason: string) =>
     details: { job, position, reason },
   });
 
-const idConflict = (known: JobSpec, asked: { id: string; type: string }) =>
+const idConflict = (known: JobSpec, asked: { id: string; type: string; user: string }) =>
   new ConflictError(
-    `The id ${asked.id} belongs to a job of type ${known.type} with other content than this one of type ${asked.type}.`,
+    known.user === asked.user
+      ? `The id ${asked.id} belongs to a job of type ${known.type} with other content than this one of type ${asked.type}.`
+      : `The id ${asked.id} belongs to a job of type ${known.type} of another user than ${asked.user}, who asks for ${asked.type}.`,
     { details: { id: asked.id, knownType: known.type, askedType: asked.type } },
   );
 

@@ -106,6 +106,9 @@ export function childSubmission(
 export const childId = (ids: Ids, definition: JobDefinition, parent: string, key: string): string =>
   `${definition.idPrefix}-${ids.digest(`${parent}\n${key}`)}`;
 
+/** Whether a child may have it: then it may stand in any workflow. */
+export const mayBeChildId = (id: string): boolean => /-[A-Za-z0-9_-]{22}$/.test(id);
+
 export const digestOf = (ids: Ids, definition: JobDefinition, input: Json): string =>
   ids.digest(`${definition.type}\n${canonicalJson(input)}`);
 

@@ -380,6 +380,51 @@ describe("the same id", () => {
     expect(other.decision).toBe("refused");
   });
 
+  it.each(["live", "ended", "after a restart"])(
+    "[DOOR-7] that is a child's is that child, with the same content, and a conflict with other: %s",
+    async (when) => {
+      const { shop, test } = await start();
+      let child = "";
+      shop.plan("root", async (context) => {
+        const handle = await context.submitInStep(shop.safe, { label: "a" });
+        child = handle.id;
+        return handle.result();
+      });
+      await test.runtime.submit(shop.doer, { label: "root" }, { id: "r" });
+      await flush();
+      if (when !== "live") shop.end("a", 7);
+      await flush();
+      if (when === "after a restart") await test.restart();
+      const options = { id: child };
+      const again = await test.runtime.submitByType("safe", { label: "a" }, options);
+      expect([again.decision, again.handle.workflow]).toEqual(["joined", "r"]);
+      const other = await test.runtime.submit(shop.safe, { label: "b" }, options);
+      expect((await failureOf(other)).code).toBe("conflict");
+      if (when === "live") shop.end("a", 7);
+      expect(await again.handle.result()).toBe(7);
+      expect([shop.runs("a"), shop.runs("b")]).toEqual([1, 0]);
+    },
+  );
+
+  it.each(["live", "ended"])(
+    "[DOOR-7, ID-1] with the same content of another user is refused, and gives nothing away: %s",
+    async (when) => {
+      const { shop, test } = await start();
+      const submit = (user: string) =>
+        test.runtime.submitByType("safe", { label: "a" }, { id: "x", user });
+      await submit("ada");
+      await flush();
+      if (when === "ended") shop.end("a", "hers");
+      await flush();
+      const refused = await submit("bob");
+      expect([refused.decision, refused.refusal?.code]).toEqual(["refused", "conflict"]);
+      expect(refused.refusal?.message).toContain("another user");
+      expect(refused.refusal?.message).not.toContain("ada");
+      expect((await submit("ada")).decision).toBe("joined");
+      expect(shop.runs("a")).toBe(1);
+    },
+  );
+
   it("[DOOR-7] that was minted for another job cannot be taken by asking for it", async () => {
     const { shop, test } = await start();
     const minted = await test.runtime.submit(shop.safe, { label: "a" });
