@@ -11,13 +11,8 @@ import { invariant } from "../../machines/invariant.ts";
 import type { JobOutcome } from "../../machines/job/chart.ts";
 import type { Failure } from "../../machines/job/events.ts";
 import type { Json } from "../../machines/json.ts";
-import {
-  type ErrorRecord,
-  fromErrorRecord,
-  InvalidArgumentError,
-  SystemError,
-  toErrorRecord,
-} from "../errors.ts";
+import { InvalidArgumentError, toErrorRecord } from "../errors.ts";
+import { errorOfOutcome } from "../jobs/outcome-error.ts";
 import type { Ambient } from "../ports/ambient.ts";
 import type { Cell } from "../turn/cell.ts";
 import { Cancellation, CancellationSignal } from "./cancellation.ts";
@@ -153,10 +148,7 @@ export class Executions {
   ): Promise<SettledDependency> {
     const outcome = await this.#ports.outcomeOf(dependency, dependent);
     if (outcome.kind === "completed") return { ...dependency, result: outcome.result, error: null };
-    const record =
-      outcome.failure ??
-      toErrorRecord(new SystemError(`The dependency ${dependency.id} ${outcome.kind}.`));
-    return { ...dependency, result: null, error: fromErrorRecord(record as ErrorRecord) }; // Made by toErrorRecord.
+    return { ...dependency, result: null, error: errorOfOutcome(dependency.id, outcome) };
   }
 
   async #run(definition: JobDefinition, context: ToolContext): Promise<void> {

@@ -339,7 +339,7 @@ export class Door {
 
   #refused(job: string, workflow: string, refusal: HoldfastError): Submitted {
     const handle = new JobHandle<unknown>(job, workflow, this.#handlePorts);
-    handle.settle({ kind: "failed", error: failureOf(job, refusal) });
+    handle.settle({ kind: "failed", error: failureOf(job, refusal), end: "failed" });
     return { decision: "refused", handle, refusal };
   }
 

@@ -10,16 +10,13 @@
 import type { JobOutcome } from "../../machines/job/chart.ts";
 import type { Json } from "../../machines/json.ts";
 import {
-  type ErrorRecord,
-  fromErrorRecord,
   type HoldfastError,
   InvalidArgumentError,
-  JobCancelledError,
   JobFailedError,
-  JobTimeoutError,
   WaitTimeoutError,
 } from "../errors.ts";
 import { type Clock, wakeAfter } from "../ports/clock.ts";
+import { type BadEnd, errorOfOutcome } from "./outcome-error.ts";
 
 export interface CancelAnswer {
   /** Whether the job was found queued or running. */
@@ -34,7 +31,12 @@ export interface HandlePorts {
 
 export type Settlement =
   | { readonly kind: "completed"; readonly result: Json }
-  | { readonly kind: "failed"; readonly error: JobFailedError };
+  | {
+      readonly kind: "failed";
+      readonly error: JobFailedError;
+      /** How it ended: its failure alone does not tell, for code may throw another job's cancellation as its own. */
+      readonly end: BadEnd["kind"];
+    };
 
 interface Waiter {
   resolve: (settlement: Settlement) => void;
@@ -126,7 +128,8 @@ const waitTimeout = (job: string, timeoutMs: number) =>
 /** How an end is told to callers (H2). */
 export function settlementOf(job: string, outcome: JobOutcome): Settlement {
   if (outcome.kind === "completed") return outcome;
-  return { kind: "failed", error: failureOf(job, causeOf(job, outcome)) };
+  const error = failureOf(job, errorOfOutcome(job, outcome));
+  return { kind: "failed", error, end: outcome.kind };
 }
 
 export const failureOf = (job: string, cause: HoldfastError): JobFailedError =>
@@ -134,28 +137,3 @@ export const failureOf = (job: string, cause: HoldfastError): JobFailedError =>
     cause,
     details: { job, code: cause.code },
   });
-
-function causeOf(job: string, outcome: Exclude<JobOutcome, { kind: "completed" }>): HoldfastError {
-  const own =
-    outcome.failure === undefined ? undefined : fromErrorRecord(outcome.failure as ErrorRecord); // Made by toErrorRecord.
-  switch (outcome.kind) {
-    case "failed":
-      return own ?? new JobFailedError(`The job ${job} failed.`, { details: { job } });
-    case "cancelled":
-      return new JobCancelledError(
-        `The job ${job} was cancelled by ${outcome.by}: ${outcome.reason}.`,
-        {
-          details: { job, by: outcome.by, reason: outcome.reason },
-          ...(own === undefined ? {} : { cause: own }),
-        },
-      );
-    case "timed_out":
-      return new JobTimeoutError(
-        `The job ${job} ran past its timeout${outcome.isLeaked ? ", and its code has not returned" : ""}.`,
-        {
-          details: { job, isLeaked: outcome.isLeaked },
-          ...(own === undefined ? {} : { cause: own }),
-        },
-      );
-  }
-}

@@ -13,12 +13,8 @@ import { invariant } from "../../machines/invariant.ts";
 import type { JobOutcome } from "../../machines/job/chart.ts";
 import type { DependencyOutcome, Failure } from "../../machines/job/events.ts";
 import type { LivenessEvent, SideEffect, WaitKind } from "../../machines/liveness/events.ts";
-import {
-  DependencyFailedError,
-  type ErrorRecord,
-  fromErrorRecord,
-  toErrorRecord,
-} from "../errors.ts";
+import { DependencyFailedError, toErrorRecord } from "../errors.ts";
+import { type BadEnd, errorOfOutcome } from "../jobs/outcome-error.ts";
 import type { Kinship } from "../runtime/kinship.ts";
 import type { Cell, CellStore, TaskCells } from "./cell.ts";
 import type { Move, Turn } from "./turn.ts";
@@ -230,27 +226,18 @@ export function settleDependency(
   }
 }
 
+const HOW = { failed: "failed", cancelled: "was cancelled", timed_out: "timed out" } as const;
+
 /** Names the root cause: the first job of the chain that failed by itself. */
-function dependencyFailure(
-  job: string,
-  dependency: string,
-  outcome: Exclude<JobOutcome, { kind: "completed" }>,
-): Failure {
-  const own =
-    outcome.failure === undefined ? undefined : fromErrorRecord(outcome.failure as ErrorRecord); // Made by toErrorRecord.
+function dependencyFailure(job: string, dependency: string, outcome: BadEnd): Failure {
+  const cause = errorOfOutcome(dependency, outcome);
   const rootCause =
-    own?.code === "dependency_failed" ? String(own.details["rootCause"]) : dependency;
-  const how =
-    outcome.kind === "failed"
-      ? "failed"
-      : outcome.kind === "cancelled"
-        ? "was cancelled"
-        : "timed out";
+    cause.code === "dependency_failed" ? String(cause.details["rootCause"]) : dependency;
   const error = new DependencyFailedError(
-    `The job ${job} did not run: its dependency ${dependency} ${how}${rootCause === dependency ? "" : `, because ${rootCause} did not complete`}.`,
+    `The job ${job} did not run: its dependency ${dependency} ${HOW[outcome.kind]}${rootCause === dependency ? "" : `, because ${rootCause} did not complete`}.`,
     {
       details: { job, dependency, rootCause, outcome: outcome.kind },
-      ...(own === undefined ? {} : { cause: own }),
+      cause,
     },
   );
   return toErrorRecord(error) as Failure; // An error record of ours is a failure.

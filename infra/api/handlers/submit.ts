@@ -72,10 +72,5 @@ function settledWithin(
 export function outcomeOf(settlement: Settlement): JobOutcome {
   if (settlement.kind === "completed") return { kind: "completed", result: settlement.result };
   const error = toErrorRecord(settlement.error.cause ?? settlement.error);
-  return { kind: KIND_BY_CODE[error.code] ?? "failed", error };
+  return { kind: settlement.end, error };
 }
-
-const KIND_BY_CODE: Readonly<Record<string, "cancelled" | "timed_out">> = {
-  job_cancelled: "cancelled",
-  job_timeout: "timed_out",
-};

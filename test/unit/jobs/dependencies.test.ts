@@ -119,8 +119,8 @@ describe("a job with dependencies", () => {
       ],
       errors: [
         ["a", "system"],
-        ["b", "system"],
-        ["c", "system"],
+        ["b", "job_cancelled"],
+        ["c", "job_timeout"],
       ],
     });
     await test.restart();
@@ -152,6 +152,8 @@ describe("a job with dependencies", () => {
       });
       expect(failure.message).toContain(rootCause);
     }
+    expect((await failureOf(e)).cause).toMatchObject({ code: "job_cancelled" });
+    expect((await failureOf(c)).cause).toMatchObject({ code: "dependency_failed" });
     expect(seenBy(shop.context("d")).errors).toEqual([
       ["a", "system"],
       ["c", "dependency_failed"],
