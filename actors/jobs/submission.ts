@@ -102,9 +102,9 @@ export function childSubmission(
   return { spec, after: namedDependencies(request.after), isIdChosen: false };
 }
 
-/** The id of a child follows from its parent and its key (TREE-6). */
+/** The id of a child follows from its parent and its key (TREE-6): two of either never have one id. */
 export const childId = (ids: Ids, definition: JobDefinition, parent: string, key: string): string =>
-  `${definition.idPrefix}-${ids.digest(`${parent}\n${key}`)}`;
+  `${definition.idPrefix}-${ids.digest(JSON.stringify([parent, key]))}`;
 
 /** Whether a child may have it: then it may stand in any workflow. */
 export const mayBeChildId = (id: string): boolean => /-[A-Za-z0-9_-]{22}$/.test(id);

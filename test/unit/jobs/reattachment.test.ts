@@ -265,3 +265,23 @@ describe("children", () => {
     expect(opened(test)).toHaveLength(1);
   });
 });
+
+it("[TREE-6] gives two children two ids, wherever a line break stands in a parent's id or a key", async () => {
+  const shop = new Workshop();
+  const test = await TestRuntime.start({ definitions: shop.all });
+  const children: string[] = [];
+  const parents = [
+    ["a", "b\nc"],
+    ["a\nb", "c"],
+  ] as const;
+  for (const [id, key] of parents) {
+    shop.plan(id, async (context) => {
+      const child = await context.submitInStep(shop.quick, { label: id }, { key });
+      children.push(child.id);
+      return child.result();
+    });
+    const handle = await test.runtime.submit(shop.doer, { label: id }, { id });
+    expect(await handle.result()).toBe(id);
+  }
+  expect(new Set(children).size).toBe(2);
+});
