@@ -104,7 +104,7 @@ export function decodeBody(bytes: Uint8Array): Decoded {
   // The version says who wrote it, and the shape follows from it. What readers rely on is looked at: a checksum proves nothing
   // about a forger, and whoever folds must not fall over what he wrote (ES-6).
   const body = value as RecordBody & FenceBody;
-  if (typeof body.v !== "number" || body.v > BODY_VERSION) {
+  if (!Number.isSafeInteger(body.v) || body.v < 1 || body.v > BODY_VERSION) {
     return {
       kind: "unreadable",
       reason: `body version ${String(body.v)}; this reader knows up to ${BODY_VERSION}`,
@@ -119,8 +119,8 @@ export function decodeBody(bytes: Uint8Array): Decoded {
 }
 
 function faultOfRecord(body: RecordBody): string | null {
-  if (typeof body.at !== "number" || typeof body.t !== "number")
-    return "a record without its times";
+  // JSON has numbers that are none here: 1e999 would be the journal's time for ever.
+  if (!Number.isFinite(body.at) || !Number.isFinite(body.t)) return "a record without its times";
   if (typeof body.cause !== "string" || typeof body.correlation !== "string")
     return "a record without cause or correlation";
   return body.transitions.every(isTransition) ? null : "a transition that is none";

@@ -81,6 +81,25 @@ describe("a record", () => {
 });
 
 describe("[ES-6] what cannot be read", () => {
+  it.each([
+    ["at", "times"],
+    ["t", "times"],
+    ["v", "version"],
+    ["sequence", "transition"],
+  ])("is a number that JSON has and nobody can count with: %s", (field, reason) => {
+    for (const number of ["1e999", "-1e999"]) {
+      const text = JSON.stringify(good).replace(
+        new RegExp(`"${field}":\\d+`),
+        `"${field}":${number}`,
+      );
+      expect(text).toContain(number);
+      expect(decodeBody(encoder.encode(text))).toEqual({
+        kind: "unreadable",
+        reason: expect.stringContaining(reason),
+      });
+    }
+  });
+
   it("is said so, whatever the bytes, and nothing is thrown (K2)", () => {
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array(), json.map(bytesOf)), (bytes) => {
