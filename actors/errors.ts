@@ -170,14 +170,17 @@ const bounded = (text: string): string =>
  */
 export function toErrorRecord(error: unknown): ErrorRecord {
   try {
-    // A record is what a log gives back: a Date is a string, and what is undefined is not there.
-    return JSON.parse(JSON.stringify(recordOf(error, 0)));
+    // A record is what a log gives back: a Date is a string, and what is undefined or named `__proto__` is not there.
+    return JSON.parse(JSON.stringify(recordOf(error, 0)), withoutProto);
   } catch {
     // A getter that throws, a proxy, an object that is no text, details that are no JSON.
     const message = "What was thrown cannot be recorded: looking at it throws, or it is not JSON.";
     return { code: "system", message, retry: "never" };
   }
 }
+
+const withoutProto = (key: string, value: unknown): unknown =>
+  key === "__proto__" ? undefined : value;
 
 function recordOf(error: unknown, depth: number): ErrorRecord {
   const own = isHoldfastError(error);

@@ -41,6 +41,11 @@ export function toJson(value: unknown, what: string): Json {
     );
   }
   const json: Json = JSON.parse(text);
+  if (text.includes(PROTO_MEMBER) && holdsProtoKey(json)) {
+    throw new InvalidArgumentError(`It cannot be kept: ${what} has a member named __proto__.`, {
+      details: { what, member: "__proto__" },
+    });
+  }
   if (isDeeper(json, VALUE_DEPTH_MAX)) {
     throw new InvalidArgumentError(
       `Too deep: ${what} is nested more than ${VALUE_DEPTH_MAX} levels.`,
@@ -48,6 +53,23 @@ export function toJson(value: unknown, what: string): Json {
     );
   }
   return freezeJson(json);
+}
+
+/** As every JSON text spells it that was made here. */
+const PROTO_MEMBER = '"__proto__"';
+
+/**
+ * Whether a member of it is named `__proto__`. The schemas that read a log pass over such a member, so that what a fold gives
+ * would not be what was live (ES-2); and whoever copies it by assignment changes a prototype instead.
+ */
+export function holdsProtoKey(value: unknown): boolean {
+  const ahead = [value];
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    if (Object.hasOwn(next, "__proto__")) return true;
+    for (const item of Object.values(next)) if (item !== undefined) ahead.push(item);
+  }
+  return false;
 }
 
 /** Stops at the limit, so that no depth can exhaust the stack. */

@@ -9,6 +9,7 @@
  * B3. No body is the empty object: most queries ask for nothing in particular.
  */
 import type { z } from "zod";
+import { holdsProtoKey } from "../../actors/attempt/json-value.ts";
 import { InvalidArgumentError } from "../../actors/errors.ts";
 import { cutText } from "../../projections/bounded-value.ts";
 import { FAULTS_MAX, NESTING_MAX, REQUEST_BYTES_MAX } from "./contract/limits.ts";
@@ -70,8 +71,11 @@ function parseBody(body: Uint8Array): unknown {
       { details: { nestingMax: NESTING_MAX } },
     );
   }
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(decoder.decode(body));
+    text = decoder.decode(body);
+    value = JSON.parse(text);
   } catch (error) {
     // What the parser says quotes the request, which may be long or hold a secret: it is kept, and not sent anywhere.
     const what = error instanceof SyntaxError ? "JSON" : "UTF-8";
@@ -80,7 +84,16 @@ function parseBody(body: Uint8Array): unknown {
       cause: error,
     });
   }
+  // A schema would pass over it: what was understood in part is not what was asked for. It may be spelled with escapes.
+  if (MAY_NAME_PROTO.test(text) && holdsProtoKey(value)) {
+    throw new InvalidArgumentError("The request has a member named __proto__, which is not kept.", {
+      details: { member: "__proto__" },
+    });
+  }
+  return value;
 }
+
+const MAY_NAME_PROTO = /__proto__|\\u/;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
