@@ -7,11 +7,12 @@ import { z } from "zod";
 import { defineTool } from "../../../actors/attempt/definition.ts";
 import { toJson } from "../../../actors/attempt/json-value.ts";
 import { SystemError, toErrorRecord } from "../../../actors/errors.ts";
+import { REDACTED } from "../../../actors/journal/redaction.ts";
 import { SubmitRequest } from "../../../infra/api/contract/requests.ts";
 import { parseRequest } from "../../../infra/api/request-body.ts";
 import type { Json } from "../../../machines/json.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
-import { codeOf, failureOf, flush, TestRuntime } from "../../support/runtime.ts";
+import { codeOf, failureOf, flush, TestRuntime, textOf } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
 
 const strange = (): Json => JSON.parse('{"a":[{"__proto__":{"isAdmin":true}}]}');
@@ -30,6 +31,15 @@ const start = async () => {
   const test = await TestRuntime.start({ definitions: [...shop.all, anything] });
   return { shop, test };
 };
+
+it("[REC-7, ES-2] a secret of digits that comes as a number stands nowhere in the log, and is redacted for the code too", async () => {
+  const pin = 8_271_936_450;
+  const test = await TestRuntime.start({ definitions: [anything], secrets: [String(pin)] });
+  const handle = await test.runtime.submit(anything, { pin, other: 5 }, { metadata: { pin } });
+  expect(await handle.result()).toEqual({ pin: REDACTED, other: 5 });
+  expect(textOf(test.log.messages)).not.toContain(String(pin));
+  assertLiveIsFold(test.runtime, test.log.messages);
+});
 
 describe("a member named __proto__", () => {
   it("[ES-2] is refused in an input, in metadata, in a result, in an answer and in a step", async () => {

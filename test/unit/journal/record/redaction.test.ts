@@ -78,6 +78,22 @@ describe("[REC-7] a registered secret", () => {
       expect(redactor.redact("12345678123456781")).toBe(`${REDACTED}${REDACTED}1`);
   });
 
+  it("that is digits is replaced where it stands as a number that somebody gave, and nowhere else (P1)", () => {
+    const redactor = new Redactor();
+    redactor.register("12345678");
+    const given = { pin: 12345678, list: [-912345678.5, 1234567], deep: { a: 12345678 } };
+    const told = { pin: REDACTED, list: [`-9${REDACTED}.5`, 1234567], deep: { a: REDACTED } };
+    const event = (value: unknown) => ({
+      type: "x",
+      attempt: 12345678,
+      spec: { timeoutMs: 12345678, input: value, metadata: { a: value } },
+      failure: { cause: { details: value } },
+      result: value,
+      value,
+    });
+    expect(redactor.redact(event(given))).toEqual(event(told));
+  });
+
   it("is refused when it is short enough to be ordinary text (P2)", () => {
     const redactor = new Redactor();
     const short = "x".repeat(SECRET_LENGTH_MIN - 1);
