@@ -24,7 +24,8 @@ export {
 } from "./actors/errors.ts";
 export type { CancelAnswer, JobHandle } from "./actors/jobs/handle.ts";
 export type { SubmitOptions } from "./actors/jobs/submission.ts";
-export type { Health, Runtime } from "./actors/runtime/runtime.ts";
+export type { Health } from "./actors/runtime/health.ts";
+export type { Runtime } from "./actors/runtime/runtime.ts";
 export { type ApiClient, connectClient } from "./infra/api/client.ts";
 export {
   type EmbeddedRuntime,

@@ -49,40 +49,41 @@ export class History {
    * Errors: IllegalStateError when it has ended, and its records are damaged or of events that nothing here knows.
    */
   async find(job: string, workflow: string | null): Promise<EndedJob | null> {
-    const subject =
+    const records =
       workflow === null
-        ? await this.#journal.lastSubject(`${this.#prefix}task.*.${encodeToken(job)}`)
-        : `${this.#prefix}${taskScope(workflow, job)}`;
-    if (subject === null) return null;
-    const records: ReadRecord[] = [];
-    await this.#journal.readScopes([subject], (record) => records.push(record));
+        ? await this.recordsOfJob(job)
+        : await this.#recordsAt(`${this.#prefix}${taskScope(workflow, job)}`);
     return endedJob(job, records);
   }
 
   /** Every valid record of a workflow, in order. */
-  async recordsOf(workflow: string): Promise<ReadRecord[]> {
-    const records: ReadRecord[] = [];
-    await this.#journal.readScopes([`${this.#prefix}${workflowScopes(workflow)}`], (record) =>
-      records.push(record),
-    );
-    return records;
+  recordsOf(workflow: string): Promise<ReadRecord[]> {
+    return this.#recordsAt(`${this.#prefix}${workflowScopes(workflow)}`);
   }
 
   /** Every valid record of one job, in order; empty when there is none. */
   async recordsOfJob(job: string): Promise<ReadRecord[]> {
-    const subject = await this.#journal.lastSubject(`${this.#prefix}task.*.${encodeToken(job)}`);
-    const records: ReadRecord[] = [];
-    if (subject !== null)
-      await this.#journal.readScopes([subject], (record) => records.push(record));
-    return records;
+    const anywhere = `${this.#prefix}task.*.${encodeToken(job)}`;
+    const newest = await this.#journal.lastSubject(anywhere);
+    if (newest === null) return [];
+    const records = await this.#recordsAt(newest);
+    if (records.length > 0) return records;
+    // The newest message is acknowledged to nobody: what is valid stands under another workflow, or nowhere.
+    const all = await this.#recordsAt(anywhere);
+    return all.filter(({ subject }) => subject === all.at(-1)?.subject);
   }
 
-  /** The workflow that a job belongs to, by the journal; null when it has no record. */
+  /** The workflow that a job belongs to, by its acknowledged records; null when it has none. */
   async workflowOf(job: string): Promise<string | null> {
-    const subject = await this.#journal.lastSubject(`${this.#prefix}task.*.${encodeToken(job)}`);
-    return subject === null
-      ? null
-      : (parseTaskScope(subject.slice(this.#prefix.length))?.workflow ?? null);
+    const [first] = await this.recordsOfJob(job);
+    if (first === undefined) return null;
+    return parseTaskScope(first.subject.slice(this.#prefix.length))?.workflow ?? null;
+  }
+
+  async #recordsAt(subject: string): Promise<ReadRecord[]> {
+    const records: ReadRecord[] = [];
+    await this.#journal.readScopes([subject], (record) => records.push(record));
+    return records;
   }
 }
 

@@ -22,7 +22,6 @@ import { Door, type Submitted } from "../jobs/door.ts";
 import type { CancelAnswer, JobHandle } from "../jobs/handle.ts";
 import { startQueued } from "../jobs/line.ts";
 import type { SubmitOptions } from "../jobs/submission.ts";
-import type { Durability } from "../journal/codec.ts";
 import { Journal, type JournalNotice } from "../journal/journal.ts";
 import type { ReadRecord } from "../journal/reader.ts";
 import { DISPATCHER_SCOPE } from "../journal/subjects.ts";
@@ -34,7 +33,8 @@ import { tell } from "../turn/routes.ts";
 import { Timers } from "../turn/timers.ts";
 import { type ReleasedEffect, runTurn, type Turn, type TurnPorts } from "../turn/turn.ts";
 import { Ends } from "./ends.ts";
-import { BootFold, type Finding } from "./fold.ts";
+import { BootFold } from "./fold.ts";
+import { type Health, Standing } from "./health.ts";
 import { History } from "./history.ts";
 import { Kinship } from "./kinship.ts";
 import { type Given, givenIn, type RuntimeOptions } from "./options.ts";
@@ -44,23 +44,14 @@ import type { World } from "./world.ts";
 /** CAN-4: how long a shutdown waits for running jobs when nothing else is said, ms. */
 export const SHUTDOWN_WAIT_MS_DEFAULT = 30_000;
 
-export interface Health {
-  /** recovering, ready, stopping, fenced. */
-  readonly state: string;
-  readonly journal: string;
-  readonly durability: Durability;
-  readonly owner: string;
-  readonly fence: number;
-  readonly acknowledged: number;
-  readonly pendingMessages: number;
-  readonly liveJobs: number;
-  readonly runningJobs: number;
-  readonly leakedJobs: number;
-  readonly setAside: readonly ({ readonly job: string } & Finding)[];
-  readonly types: readonly string[];
-}
+/** The parts of a runtime, for tests that compare them with a fold; no part of what a service is given. */
+export let worldOf: (runtime: Runtime) => World;
 
 export class Runtime {
+  static {
+    worldOf = (runtime) => runtime.#world;
+  }
+
   readonly #options: RuntimeOptions;
   readonly #world: World;
   readonly #door: Door;
@@ -70,6 +61,7 @@ export class Runtime {
   readonly #effectPorts: EffectPorts;
   readonly #turnPorts: TurnPorts;
   readonly #ends: Ends;
+  readonly #standing: Standing;
   readonly #answers = new Answers();
   readonly #idle: (() => void)[] = [];
   #ended: HoldfastError | null = null;
@@ -113,6 +105,7 @@ export class Runtime {
     };
     this.#commands = new Commands(this.#world);
     this.#ends = new Ends(this.#world);
+    this.#standing = new Standing(cells);
     this.#door = new Door(this.#world, {
       clock,
       cancel: (job, reason) => this.#commands.cancel(job, reason, "submitter"),
@@ -132,8 +125,14 @@ export class Runtime {
       redactor,
       cells,
       tell: (turn, cell, effect) => tell(routePorts, turn, cell, effect),
-      commit: (moves) => this.#ends.commit(moves),
-      release: (effects) => this.#release(effects),
+      commit: (moves) => {
+        this.#standing.staged(moves);
+        this.#ends.commit(moves);
+      },
+      release: (effects, moves) => {
+        this.#standing.acknowledged(moves);
+        this.#release(effects);
+      },
     };
   }
 
@@ -158,10 +157,12 @@ export class Runtime {
         owner,
         durability,
         fenceSubject,
-        onEnd: (error) => runtime?.end(error),
+        onEnd: (error) => {
+          if (runtime !== null) runtime.#end(error);
+        },
         onNotice: (notice) => {
           given.notice(notice);
-          runtime?.noticed(notice);
+          if (runtime !== null) runtime.#noticed(notice);
         },
       },
       fold,
@@ -263,26 +264,21 @@ export class Runtime {
   }
 
   health(): Health {
-    const { cells, journal, owner, setAside, registry } = this.#world;
+    const { journal, owner, setAside, registry } = this.#world;
     return {
-      state: cells.dispatcher.state.value,
+      state: this.#standing.state,
       journal: journal.state,
       durability: this.#options.durability,
       owner,
       fence: journal.fencePosition,
       acknowledged: journal.acknowledgedPosition,
       pendingMessages: journal.pendingCount,
-      liveJobs: cells.size,
+      liveJobs: this.#standing.liveJobs,
       runningJobs: this.#executions.runningCount,
       leakedJobs: this.#executions.leakedCount,
       setAside: [...setAside].map(([job, finding]) => ({ job, ...finding })),
       types: registry.types,
     };
-  }
-
-  /** Its parts, for tools that look and tests that compare; never to be changed from outside. */
-  get world(): World {
-    return this.#world;
   }
 
   /** Why the runtime is over by itself, or null. */
@@ -387,12 +383,15 @@ export class Runtime {
   }
 
   /** The journal's word: it is over. */
-  end(error: HoldfastError): void {
+  #end(error: HoldfastError): void {
     this.#ended = error;
     const { cells, timers, notice } = this.#world;
     timers.stop();
     const step = cells.dispatcher.chart.engine.step(cells.dispatcher.state, fencedEvent(error));
-    if (error.code === "fenced" && step !== null) cells.dispatcher.state = step.state; // D2: in memory alone.
+    if (error.code === "fenced") {
+      this.#standing.fenced();
+      if (step !== null) cells.dispatcher.state = step.state; // D2: in memory alone.
+    }
     this.#letGo(error);
     this.#wakeIdle();
     notice({ kind: "ended", error });
@@ -407,7 +406,7 @@ export class Runtime {
   }
 
   /** The journal fenced again: readers of single subjects have to be told up to where the epoch before is valid. */
-  noticed(notice: JournalNotice): void {
+  #noticed(notice: JournalNotice): void {
     if (notice.kind !== "resynced") return;
     const { cells, journal, runTurn: turn } = this.#world;
     turn("resync", (next) => {

@@ -62,8 +62,8 @@ export interface TurnPorts {
   readonly cells: CellStore;
   /** Updates derived indexes when a turn is staged; must not throw. */
   readonly commit: (moves: readonly Committed[]) => void;
-  /** Runs a group's effects after its acknowledgement. */
-  readonly release: (effects: readonly ReleasedEffect[]) => void;
+  /** Runs a turn's effects after its acknowledgement; `moves` are those that `commit` was told. */
+  readonly release: (effects: readonly ReleasedEffect[], moves: readonly Committed[]) => void;
 }
 
 /** Up to this many scopes of a turn are looked through; more are mapped. */
@@ -221,9 +221,10 @@ export class Turn {
     this.#ports.commit(this.#moves);
     // Until the acknowledgement the effects alone are kept, not the turn with all it recorded.
     const effects = this.#effects;
+    const moves = this.#moves;
     const { release } = this.#ports;
     this.#ports.journal.append(messages, () => {
-      release(effects);
+      release(effects, moves);
       onAcknowledged();
     });
   }

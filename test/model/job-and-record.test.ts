@@ -7,6 +7,7 @@
 import { describe, expect, it } from "vitest";
 import { Redactor } from "../../actors/journal/redaction.ts";
 import { Kinship } from "../../actors/runtime/kinship.ts";
+import { worldOf } from "../../actors/runtime/runtime.ts";
 import { CellStore, newTaskCells } from "../../actors/turn/cell.ts";
 import { type RoutePorts, tell } from "../../actors/turn/routes.ts";
 import { Turn, type TurnPorts } from "../../actors/turn/turn.ts";
@@ -48,7 +49,7 @@ const OBSERVATIONS: readonly LivenessEvent[] = livenessEvents.filter(({ type }) 
 /** Steps a pair by one event of the job or of its observer; null when the chart refuses it. Throws as a turn would. */
 async function pairStepper() {
   const test = await TestRuntime.start({ definitions: [] });
-  const { journal, clock } = test.runtime.world;
+  const { journal, clock } = worldOf(test.runtime);
   const cells = new CellStore("other");
   const routes: RoutePorts = {
     cells,

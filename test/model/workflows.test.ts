@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
+import { worldOf } from "../../actors/runtime/runtime.ts";
 import { jobChart } from "../../machines/job/chart.ts";
 import { assertLiveIsFold } from "../support/fold.ts";
 import { assertLaws, historiesOf, specIn } from "../support/log-laws.ts";
@@ -28,11 +29,11 @@ function hasUnknownEffect({ messages }: TestRuntime["log"], job: string): boolea
 
 /** Where a job may rest for ever: its end was seen by nobody and its class asks for a person, or it hangs on one that does. */
 function assertAtRest({ runtime, log }: TestRuntime): void {
-  const { cells } = runtime.world;
+  const { cells } = worldOf(runtime);
   for (const { job } of cells.tasks()) {
     const { value, context } = job.now;
     const { spec, pending } = context;
-    const awaits = [...(runtime.world.kinship.family(job.id)?.live ?? [])];
+    const awaits = [...(worldOf(runtime).kinship.family(job.id)?.live ?? [])];
     if (value === "interrupted") assert.notEqual(spec?.retryClass, "safe_to_retry", job.id);
     else if (value === "waiting") {
       assert.ok(pending.length > 0, `${job.id} waits for something`);
@@ -60,7 +61,7 @@ describe("random workflows", () => {
     await fc.assert(
       fc.asyncProperty(workflowPlan, fc.nat(9_999), async (plan, where) => {
         const compare = ({ runtime, log }: TestRuntime) => {
-          if (runtime.world.journal.pendingCount === 0) assertLiveIsFold(runtime, log.messages);
+          if (worldOf(runtime).journal.pendingCount === 0) assertLiveIsFold(runtime, log.messages);
         };
         const { test, drain } = await playedOf(plan, compare);
         assertLaws(test.log.messages);

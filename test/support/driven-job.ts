@@ -7,9 +7,9 @@
  * The line is closed while a path is driven (the dispatcher stops), so that a queued job stands still until the path moves it.
  */
 import assert from "node:assert/strict";
-
 import { SystemError } from "../../actors/errors.ts";
 import { taskScope } from "../../actors/journal/subjects.ts";
+import { worldOf } from "../../actors/runtime/runtime.ts";
 import { newTaskCells } from "../../actors/turn/cell.ts";
 import type { ActorState } from "../../machines/engine/chart.ts";
 import { type JobContext, jobChart } from "../../machines/job/chart.ts";
@@ -49,7 +49,7 @@ export class DrivenJob {
 
   /** Null: not there yet, or not any more. */
   get state(): ActorState<JobContext> | null {
-    return this.test.runtime.world.cells.task(ID)?.job.now ?? null;
+    return worldOf(this.test.runtime).cells.task(ID)?.job.now ?? null;
   }
 
   /** How often its code began to run. */
@@ -62,7 +62,7 @@ export class DrivenJob {
   }
 
   async closeLine(): Promise<void> {
-    const { cells, runTurn } = this.test.runtime.world;
+    const { cells, runTurn } = worldOf(this.test.runtime);
     runTurn("model", (turn) =>
       turn.apply(cells.dispatcher, { type: "dispatcher.stopping", mode: "detach" }),
     );
@@ -140,7 +140,7 @@ export class DrivenJob {
 
   /** As the door does it; the door itself takes nothing while the line is closed. */
   #submit(spec: JobSpec): void {
-    const { runTurn } = this.test.runtime.world;
+    const { runTurn } = worldOf(this.test.runtime);
     runTurn("model", (turn) => {
       const cells = newTaskCells(ID, ID, `${PREFIX}${taskScope(ID, ID)}`);
       turn.create(cells);
@@ -149,7 +149,7 @@ export class DrivenJob {
   }
 
   #decide(event: JobEvent): void {
-    const { cells, runTurn } = this.test.runtime.world;
+    const { cells, runTurn } = worldOf(this.test.runtime);
     const job = cells.task(ID)?.job;
     assert.ok(job !== undefined, "the job is live");
     assert.ok(
@@ -159,7 +159,7 @@ export class DrivenJob {
   }
 
   #now(): number {
-    return this.test.runtime.world.journal.now();
+    return worldOf(this.test.runtime).journal.now();
   }
 
   async #passTime(ms: number): Promise<void> {

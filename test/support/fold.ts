@@ -9,7 +9,7 @@ import { JournalReader } from "../../actors/journal/reader.ts";
 import { DISPATCHER_SCOPE } from "../../actors/journal/subjects.ts";
 import { BootFold } from "../../actors/runtime/fold.ts";
 import { Kinship } from "../../actors/runtime/kinship.ts";
-import type { Runtime } from "../../actors/runtime/runtime.ts";
+import { type Runtime, worldOf } from "../../actors/runtime/runtime.ts";
 import { type Cell, CellStore } from "../../actors/turn/cell.ts";
 import { PREFIX } from "./runtime.ts";
 
@@ -80,7 +80,7 @@ function plain(value: unknown): unknown {
 
 /** Fails when the fold of what the runtime wrote is not what its live actors are. Everything must be acknowledged. */
 export function assertLiveIsFold(runtime: Runtime, messages: readonly StoredMessage[]): void {
-  const { cells, kinship, journal } = runtime.world;
+  const { cells, kinship, journal } = worldOf(runtime);
   assert.equal(journal.pendingCount, 0, "everything is acknowledged");
   const folded = foldOf(messages);
   assert.deepStrictEqual(pictureOf({ cells, kinship }), pictureOf(folded));

@@ -12,7 +12,7 @@ import { decodeBody } from "../../actors/journal/codec.ts";
 import { type Frame, parseFrame } from "../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import type { Ids } from "../../actors/ports/ids.ts";
-import { Runtime } from "../../actors/runtime/runtime.ts";
+import { Runtime, worldOf } from "../../actors/runtime/runtime.ts";
 import type { Notice } from "../../actors/runtime/world.ts";
 import { MemoryLog } from "../../infra/memory/log.ts";
 import { SimulatedClock, SimulatedMachine } from "../../infra/simulated/clock.ts";
@@ -163,11 +163,11 @@ export class TestRuntime {
 
   /** Where a live job stands; null when it is not in memory. */
   stateOf(job: string): string | null {
-    return this.runtime.world.cells.task(job)?.job.state.value ?? null;
+    return worldOf(this.runtime).cells.task(job)?.job.state.value ?? null;
   }
 
   contextOf(job: string): JobContext {
-    const cells = this.runtime.world.cells.task(job);
+    const cells = worldOf(this.runtime).cells.task(job);
     if (cells === undefined) throw new Error(`${job} is not live`);
     return cells.job.now.context;
   }

@@ -5,9 +5,9 @@
  * Owns: drawing them, and playing one against a runtime. Does not own: what must hold of what it left (log-laws.ts).
  */
 import * as fc from "fast-check";
-
 import type { DoerContext } from "../../actors/attempt/doer-context.ts";
 import type { JobHandle } from "../../actors/jobs/handle.ts";
+import { worldOf } from "../../actors/runtime/runtime.ts";
 import type { Json } from "../../machines/json.ts";
 import { codeOf, flush, TestRuntime } from "./runtime.ts";
 import { Workshop } from "./workshop.ts";
@@ -202,18 +202,18 @@ export class PlayedWorkflow {
   }
 
   #live(state: string): readonly string[] {
-    return [...this.test.runtime.world.cells.tasks()].flatMap(({ job }) =>
+    return [...worldOf(this.test.runtime).cells.tasks()].flatMap(({ job }) =>
       job.now.value === state ? [job.id] : [],
     );
   }
 
   #pick(number: number): string | undefined {
-    const live = [...this.test.runtime.world.cells.tasks()].map(({ job }) => job.id);
+    const live = [...worldOf(this.test.runtime).cells.tasks()].map(({ job }) => job.id);
     return live[number % Math.max(1, live.length)];
   }
 
   async #answer(job: string): Promise<void> {
-    const { cells } = this.test.runtime.world;
+    const { cells } = worldOf(this.test.runtime);
     for (const name of cells.task(job)?.job.now.context.awaited ?? [])
       await this.test.runtime.answer(job, name, name, "ada").catch(codeOf);
   }

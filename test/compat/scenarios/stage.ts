@@ -1,7 +1,9 @@
 /**
  * What the scenarios have in common: a runtime in memory with jobs that do as they are told, and observers.
  */
+
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import type { LivenessEvent } from "../../../machines/liveness/events.ts";
 import { copyLog, flush, TestRuntime } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
@@ -51,7 +53,7 @@ export async function observe(
 ): Promise<void> {
   for (const event of events) {
     await test.advance(1_000);
-    const { world } = test.runtime;
+    const world = worldOf(test.runtime);
     const cells = world.cells.task(job);
     if (cells === undefined) throw new Error(`${job} is not live`);
     world.runTurn("observer", (turn) => {

@@ -2,8 +2,8 @@
  * Cancelling: what a running, waiting, queued or ended job makes of it, and who is told.
  */
 import { describe, expect, it } from "vitest";
-
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
@@ -164,7 +164,7 @@ describe("a job that has not started", () => {
     expect(standingOf(waiting)).toBe("job_cancelled");
     expect(endOf(test, "w")).toEqual({ job: "cancelled", record: "cancelled" });
     expect(test.transitions("liveness:w").at(-1)?.event).toMatchObject({ sideEffect: "none" });
-    expect(test.runtime.world.kinship.dependents("held")).toBeUndefined();
+    expect(worldOf(test.runtime).kinship.dependents("held")).toBeUndefined();
     shop.end("held");
     await flush();
     expect(shop.runs("w")).toBe(0);

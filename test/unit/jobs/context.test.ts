@@ -9,6 +9,7 @@ import { z } from "zod";
 import { Cancellation, CancellationSignal } from "../../../actors/attempt/cancellation.ts";
 import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
 import { SystemError } from "../../../actors/errors.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { afterTimer } from "../../support/platform-timer.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
@@ -232,7 +233,7 @@ describe("a job's end", () => {
     const test = await TestRuntime.start({ definitions: shop.all });
     const handle = await test.runtime.submit(shop.safe, { label: "a" }, { id: "a" });
     await flush();
-    const cells = test.runtime.world.cells.task("a");
+    const cells = worldOf(test.runtime).cells.task("a");
     if (cells === undefined) throw new Error("it is live");
     shop.end("a", 1);
     await flush();
@@ -244,7 +245,7 @@ describe("a job's end", () => {
       { type: "job.timeoutReached", attempt: 1, graceUntil: 1 },
       { type: "job.started", attempt: 2, timeoutAt: null },
     ] as const)
-      expect(test.runtime.world.runTurn("test", (turn) => turn.apply(cells.job, event))).toBe(
+      expect(worldOf(test.runtime).runTurn("test", (turn) => turn.apply(cells.job, event))).toBe(
         false,
       );
     expect(test.log.messages).toHaveLength(length);
@@ -258,7 +259,7 @@ describe("a job's end", () => {
     await flush();
     const woken = handle.result().then(() => {
       const { liveJobs, runningJobs } = test.runtime.health();
-      return { liveJobs, runningJobs, isLive: test.runtime.world.cells.task("a") !== undefined };
+      return { liveJobs, runningJobs, isLive: worldOf(test.runtime).cells.task("a") !== undefined };
     });
     shop.end("a");
     expect(await woken).toEqual({ liveJobs: 0, runningJobs: 0, isLive: false });

@@ -3,12 +3,12 @@
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-
 import type { ToolContext } from "../../../actors/attempt/context.ts";
 import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
 import type { DoerContext } from "../../../actors/attempt/doer-context.ts";
 import { VALUE_BYTES_MAX } from "../../../actors/attempt/json-value.ts";
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { type Json, JsonSchema } from "../../../machines/json.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
@@ -158,14 +158,14 @@ describe("who submits", () => {
     await test.restart({ definitions: [...shop.all, doer] });
     const hasty = await test.runtime.submit(doer, {}, { id: "h" });
     await flush();
-    const cells = test.runtime.world.cells.task("h");
+    const cells = worldOf(test.runtime).cells.task("h");
     if (cells === undefined) throw new Error("it has ended");
     // As after a timeout and its grace, while the store does not answer: the end is staged before the look-up comes back.
     for (const event of [
       { type: "job.timeoutReached", attempt: 1, graceUntil: 0 },
       { type: "job.graceEnded", attempt: 1 },
     ] as const)
-      test.runtime.world.runTurn("test", (turn) => turn.apply(cells.job, event));
+      worldOf(test.runtime).runTurn("test", (turn) => turn.apply(cells.job, event));
     test.answers.release();
     await flush();
     expect(standingOf(hasty)).toBe("job_timeout");

@@ -3,10 +3,10 @@
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-
 import { defineTool } from "../../../actors/attempt/definition.ts";
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
 import { parseFrame } from "../../../actors/journal/frame.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { DEPENDENTS_PER_TURN } from "../../../actors/turn/routes.ts";
 import { JsonSchema } from "../../../machines/json.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
@@ -54,7 +54,7 @@ describe("a job that is safe to retry", () => {
     expect(rerun?.reason).toContain("attempt 1");
     const lost = test.transitions("liveness:a").find(({ to }) => to === "observer_unknown");
     expect(lost?.evidence).toMatchObject({ owner: "test-2" });
-    expect(test.runtime.world.cells.task("a")?.liveness.now.context.retries).toBe(1);
+    expect(worldOf(test.runtime).cells.task("a")?.liveness.now.context.retries).toBe(1);
     shop.end("a", 1);
     expect(await (await find(test, "a")).result()).toBe(1);
   });
@@ -157,7 +157,7 @@ describe("a job of another class", () => {
       expect(shop.order).toEqual(["line"]);
       expect(test.history("a")).toEqual(["submitted", "started", "interrupted"]);
       expect(test.states("a")).toEqual(["queued", "running", "observer_unknown"]);
-      const record = test.runtime.world.cells.task("a")?.liveness.now.context;
+      const record = worldOf(test.runtime).cells.task("a")?.liveness.now.context;
       expect(record).toMatchObject({ sideEffect: "unknown", retries: 0 });
     },
   );

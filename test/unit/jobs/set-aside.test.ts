@@ -2,10 +2,10 @@
  * What a fold cannot read sets its own job aside, and nothing else; and what a job must not journal is not journaled.
  */
 import { describe, expect, it } from "vitest";
-
 import { encodeBody, type RecordBody } from "../../../actors/journal/codec.ts";
 import { checksumOf, formatFrame, parseFrame } from "../../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../../actors/journal/log.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import {
   codeOf,
   copyLog,
@@ -48,7 +48,7 @@ async function withBad(
   await flush();
   if (isEnded) {
     // The end is stored; the process dies before its dependent is told.
-    first.runtime.world.kinship.ended("d", [{ id: "bad" }]);
+    worldOf(first.runtime).kinship.ended("d", [{ id: "bad" }]);
     shop.end("bad", 1);
     await flush();
   }

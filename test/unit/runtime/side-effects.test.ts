@@ -3,6 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { foldExecutionRecord } from "../../../projections/execution-record/fold.ts";
 import { assertLiveIsFold } from "../../support/fold.ts";
 import { flush, TestRuntime } from "../../support/runtime.ts";
@@ -53,7 +54,7 @@ describe("the side effect on a job's record", () => {
     await again();
     await flush();
     expect([test.stateOf("a"), await recorded(test)]).toEqual(["running", "unknown"]);
-    expect(test.runtime.world.cells.task("a")?.liveness.now.context.sideEffect).toBe("unknown");
+    expect(worldOf(test.runtime).cells.task("a")?.liveness.now.context.sideEffect).toBe("unknown");
     assertLiveIsFold(test.runtime, test.log.messages);
     shop.end("a");
     await flush();
@@ -62,7 +63,7 @@ describe("the side effect on a job's record", () => {
 
   it("[RTY-6] stays unknown when the ordered retry is cancelled before it starts", async () => {
     const { test, again } = await orderedAgain();
-    const { cells, runTurn } = test.runtime.world;
+    const { cells, runTurn } = worldOf(test.runtime);
     // The line is closed while a runtime stops: the retry stays queued.
     runTurn("line", (turn) =>
       turn.apply(cells.dispatcher, { type: "dispatcher.stopping", mode: "detach" }),

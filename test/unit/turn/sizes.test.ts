@@ -2,9 +2,9 @@
  * Payloads at their limits: what is too large is refused with its size and the limit, and costs nobody else anything.
  */
 import { describe, expect, it } from "vitest";
-
 import { VALUE_BYTES_MAX } from "../../../actors/attempt/json-value.ts";
 import { BODY_BYTES_MAX } from "../../../actors/journal/codec.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
 
@@ -65,7 +65,7 @@ describe("an input", () => {
     expect(refusal.message).toContain(String(BODY_BYTES_MAX));
     expect(test.runtime.health().liveJobs).toBe(ids.length);
     // Nothing of it is left in the indexes either.
-    expect(test.runtime.world.kinship.dependents(ids[0] ?? "")).toBeUndefined();
+    expect(worldOf(test.runtime).kinship.dependents(ids[0] ?? "")).toBeUndefined();
   });
 });
 

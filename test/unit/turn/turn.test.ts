@@ -2,11 +2,11 @@
  * The turn: decide, stage, append, act. Held against a real journal, with ports that only look.
  */
 import { beforeEach, describe, expect, it } from "vitest";
-
 import { BODY_BYTES_MAX } from "../../../actors/journal/codec.ts";
 import { parseFrame } from "../../../actors/journal/frame.ts";
 import { Redactor } from "../../../actors/journal/redaction.ts";
 import { taskScope } from "../../../actors/journal/subjects.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { CellStore, newTaskCells, type TaskCells } from "../../../actors/turn/cell.ts";
 import {
   type Committed,
@@ -36,7 +36,7 @@ let onTell: (turn: Turn, tell: string) => void;
 
 beforeEach(async () => {
   test = await TestRuntime.start({ definitions: [] });
-  const { journal, clock } = test.runtime.world;
+  const { journal, clock } = worldOf(test.runtime);
   cells = new CellStore(`${PREFIX}other`);
   told = [];
   committed = [];
