@@ -317,13 +317,19 @@ export class Journal {
     // Acknowledgement callbacks stage more while answers are handled: one pump at a time keeps the call order.
     if (this.#isPumping || this.#appender === null) return;
     this.#isPumping = true;
-    const appender = this.#appender;
-    // Without a sync per acknowledgement a batch gains nothing: singles go out as they come.
-    const batchMax = this.#options.durability === "fsync" ? appender.batchMax : 0;
-    while (this.#publishNext(appender, batchMax)) {
-      // Until the window is full, a batch is under way, or nothing waits.
+    try {
+      const appender = this.#appender;
+      // Without a sync per acknowledgement a batch gains nothing: singles go out as they come.
+      const batchMax = this.#options.durability === "fsync" ? appender.batchMax : 0;
+      while (this.#publishNext(appender, batchMax)) {
+        // Until the window is full, a batch is under way, or nothing waits.
+      }
+    } catch (error) {
+      // What was handed to a connection that cannot take it is in the log or not: a new one tells (N2).
+      return this.#poisoned(`publishing failed: ${String(error)}`);
+    } finally {
+      this.#isPumping = false;
     }
-    this.#isPumping = false;
     if (this.#writer.pendingCount === 0) this.#settleDrained();
   }
 

@@ -129,6 +129,7 @@ export class Runtime {
         this.#standing.staged(moves);
         this.#ends.commit(moves);
       },
+      fault: (error) => notice({ kind: "fault", where: "a turn put off", job: null, error }),
       release: (effects, moves) => {
         this.#standing.acknowledged(moves);
         this.#release(effects);

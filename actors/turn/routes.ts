@@ -4,7 +4,7 @@
  * Owns: the one table of `tell.*`, and when a dependent is told of an end. No chart knows another one, and no object knows
  * them all.
  *
- * O1. A dependent that would run although its dependency failed is not told while that one's side effect is unknown and
+ * T9. A dependent that would run although its dependency failed is not told while that one's side effect is unknown and
  *     nobody saw its code end: it stays gated until the code returns or a person speaks (GATE-1, TO-3). One that does not
  *     tolerate the failure never runs, and is told at once.
  */
@@ -32,7 +32,7 @@ export function endIn(task: TaskCells | undefined): DependencyEnd | undefined {
   return { outcome, sideEffect: task.liveness.now.context.sideEffect };
 }
 
-/** O1: a throw is an end that was seen, whatever the code did before it. */
+/** T9: a throw is an end that was seen, whatever the code did before it. */
 export const isEndUnseen = ({ outcome, sideEffect }: DependencyEnd): boolean =>
   sideEffect === "unknown" && outcome.kind !== "completed" && outcome.failure === undefined;
 
@@ -174,7 +174,7 @@ export function tell(ports: RoutePorts, turn: Turn, cell: Cell, effect: Effect):
 
 export const ROUTE_NAMES: readonly string[] = Object.keys(ROUTES);
 
-/** Tells all who wait for a job how it ended. `word`: what ended a doubt about it, where there was one (O1). */
+/** Tells all who wait for a job how it ended. `word`: what ended a doubt about it, where there was one (T9). */
 export function tellDependents(
   ports: Pick<RoutePorts, "cells" | "kinship" | "runTurn">,
   turn: Turn,
@@ -204,7 +204,7 @@ export function tellDependents(
   }
 }
 
-/** Tells a waiting job how one of its dependencies ended, or leaves it gated (O1). */
+/** Tells a waiting job how one of its dependencies ended, or leaves it gated (T9). */
 export function settleDependency(
   turn: Turn,
   job: Cell<"job">,

@@ -7,7 +7,8 @@
  * T1. A turn is synchronous.
  * T2. An effect is released only when the group that names it is acknowledged, in log order; so is an answer that names none.
  * T4. All records of a turn are one group.
- * T6. A throw inside a turn discards the overlay and fails that input alone. Sizes are checked before anything is staged.
+ * T6. A throw inside a turn discards the overlay and fails that input alone. Sizes are checked before anything is staged;
+ *     what is staged is memory, and is not undone by whatever is thrown after it.
  * T7. `tell.*` is delivered in the same turn, first in first out, at most TELLS_MAX of them.
  *
  * Memory may run ahead of the log; the world never does.
@@ -62,6 +63,8 @@ export interface TurnPorts {
   readonly cells: CellStore;
   /** Updates derived indexes when a turn is staged; must not throw. */
   readonly commit: (moves: readonly Committed[]) => void;
+  /** A turn that was put off threw: for people, for the input that put it off has had its answer. */
+  readonly fault: (error: unknown) => void;
   /** Runs a turn's effects after its acknowledgement; `moves` are those that `commit` was told. */
   readonly release: (effects: readonly ReleasedEffect[], moves: readonly Committed[]) => void;
 }
@@ -206,13 +209,17 @@ export class Turn {
     this.#isTelling = false;
   }
 
-  /** Makes the overlay memory and its records one group. Throws before anything changed when a record is too large. */
-  stage(onAcknowledged: () => void): void {
-    if (this.#scopes.length === 0) {
+  /** The records of what was decided, as one group. Errors: InvalidArgumentError when one is too large. */
+  encode(): readonly ScopedBody[] {
+    return this.#scopes.map((scope) => this.#encode(scope));
+  }
+
+  /** Makes the overlay memory and its records one group. */
+  stage(messages: readonly ScopedBody[], onAcknowledged: () => void): void {
+    if (messages.length === 0) {
       this.#ports.journal.barrier(onAcknowledged);
       return;
     }
-    const messages = this.#scopes.map((scope) => this.#encode(scope));
     for (const cell of this.#touched) {
       cell.state = cell.staged ?? cell.state;
       cell.sequence = cell.stagedSequence;
@@ -229,9 +236,15 @@ export class Turn {
     });
   }
 
-  /** What was put off (`defer`). A throw here is the fault of a later turn: this one is staged. */
+  /** What was put off (`defer`). A throw here is the fault of a later turn alone: this one is staged, and so are the others. */
   goOn(): void {
-    for (const work of this.#deferred) work();
+    for (const work of this.#deferred) {
+      try {
+        work();
+      } catch (error) {
+        this.#ports.fault(error);
+      }
+    }
   }
 
   #encode({ subject, workflow, transitions }: Scope): ScopedBody {
@@ -279,13 +292,15 @@ export function runTurn<Answer>(
 ): Answer {
   const turn = new Turn(ports, cause);
   let answer: Answer;
+  let messages: readonly ScopedBody[];
   try {
     answer = decide(turn);
-    turn.stage(() => answered?.(answer));
+    messages = turn.encode();
   } catch (error) {
     turn.discard();
     throw error;
   }
+  turn.stage(messages, () => answered?.(answer));
   turn.goOn();
   return answer;
 }

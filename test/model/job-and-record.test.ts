@@ -46,6 +46,10 @@ const OBSERVATIONS: readonly LivenessEvent[] = livenessEvents.filter(({ type }) 
   ].includes(type),
 );
 
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+
 /** Steps a pair by one event of the job or of its observer; null when the chart refuses it. Throws as a turn would. */
 async function pairStepper() {
   const test = await TestRuntime.start({ definitions: [] });
@@ -65,6 +69,7 @@ async function pairStepper() {
     tell: (turn, cell, effect) => tell(routes, turn, cell, effect),
     commit: () => undefined,
     release: () => undefined,
+    fault: rethrow,
   };
   return (from: States, event: JobEvent | LivenessEvent): States | null => {
     const task = newTaskCells("j", "j", "subject");

@@ -44,6 +44,10 @@ export const specOf = (given: Partial<JobSpec> & Pick<JobSpec, "id">): JobSpec =
 export const subjectOf = (job: string, workflow = WORKFLOW): string =>
   `${PREFIX}${taskScope(workflow, job)}`;
 
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+
 export class TurnWorld {
   readonly records: ReadRecord[] = [];
   readonly cells = new CellStore(`${PREFIX}dispatcher`);
@@ -70,6 +74,7 @@ export class TurnWorld {
         for (const { cell, event } of moves) if (cell.kind === "job") kinship.moved(cell.id, event);
       },
       release: () => undefined,
+      fault: rethrow,
     };
   }
 

@@ -31,6 +31,7 @@ let ports: TurnPorts;
 let told: string[];
 let committed: Committed[][];
 let released: ReleasedEffect[];
+let faults: unknown[];
 /** What a tell does; by default only looks. */
 let onTell: (turn: Turn, tell: string) => void;
 
@@ -41,6 +42,7 @@ beforeEach(async () => {
   told = [];
   committed = [];
   released = [];
+  faults = [];
   onTell = () => undefined;
   ports = {
     journal,
@@ -53,6 +55,7 @@ beforeEach(async () => {
     },
     commit: (moves) => committed.push([...moves]),
     release: (effects) => released.push(...effects),
+    fault: (error) => faults.push(error),
   };
 });
 
@@ -133,23 +136,37 @@ describe("a turn that throws", () => {
     expect(committed).toEqual([]);
   });
 
-  it("[T6] after it was staged, in what it put off, is not undone by that", async () => {
+  it("[T6] after it was staged, in what it put off, is not undone by that, and keeps nothing else from running", async () => {
     const task = await running("a");
-    expect(() =>
-      runTurn(ports, "x", (turn) => {
-        turn.apply(task.job, completed);
-        open(turn, "b");
-        turn.defer(() => {
-          throw new Error("later");
-        });
-      }),
-    ).toThrow("later");
+    const ran: string[] = [];
+    const answer = runTurn(ports, "x", (turn) => {
+      turn.apply(task.job, completed);
+      open(turn, "b");
+      turn.defer(() => {
+        throw new Error("later");
+      });
+      turn.defer(() => ran.push("after it"));
+      return "decided";
+    });
+    expect([answer, ran]).toEqual(["decided", ["after it"]]);
+    expect(faults).toMatchObject([{ message: "later" }]);
     await flush();
     expect([task.job.state.value, cells.task("b")?.job.state.value]).toEqual([
       "completed",
       "queued",
     ]);
     expect(released.map(({ type }) => type)).toEqual(["do.settle"]);
+  });
+
+  it("[T6] while it is staged leaves memory as it is staged: that is never undone", async () => {
+    const broken: TurnPorts = {
+      ...ports,
+      commit: () => {
+        throw new Error("in an index");
+      },
+    };
+    expect(() => runTurn(broken, "x", (turn) => open(turn, "b"))).toThrow("in an index");
+    expect(cells.task("b")?.job.state.value).toBe("queued");
   });
 });
 
