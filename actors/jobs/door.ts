@@ -26,11 +26,12 @@ import {
 import { taskScope } from "../journal/subjects.ts";
 import type { EndedJob } from "../runtime/history.ts";
 import type { World } from "../runtime/world.ts";
-import { newTaskCells } from "../turn/cell.ts";
-import { endIn, settleDependency } from "../turn/routes.ts";
+import { type Cell, newTaskCells } from "../turn/cell.ts";
+import { type DependencyEnd, endIn, settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
 import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.ts";
 import { assertNoSecret } from "./secret-names.ts";
+import { asideError } from "./set-aside.ts";
 import {
   childSubmission,
   mayBeChildId,
@@ -47,6 +48,15 @@ export interface Submitted {
   readonly handle: JobHandle<unknown>;
   readonly refusal: HoldfastError | null;
 }
+
+interface NamedEnd {
+  readonly id: string;
+  readonly end: DependencyEnd;
+}
+
+/** Completions that a new job is told of in one turn; a failure, which is told with all its causes, counts for several. */
+const ENDS_PER_TURN = 64;
+const FAILURE_WEIGHT = 8;
 
 const NOTHING_ENDED: ReadonlyMap<string, EndedJob> = new Map();
 
@@ -148,7 +158,7 @@ export class Door {
     return this.#endedHandle(ended);
   }
 
-  /** A handle on a job that is live or has ended; null when there is none. */
+  /** A handle on a job that is live or has ended; null when there is none. Rejects with `illegal_state` for one set aside. */
   async find(job: string): Promise<JobHandle<unknown> | null> {
     const cells = this.#world.cells.task(job);
     if (cells !== undefined) {
@@ -156,6 +166,8 @@ export class Door {
       await this.#acknowledged();
       return handle;
     }
+    const aside = asideError(this.#world, job);
+    if (aside !== undefined) throw aside;
     const ended = await this.#world.history.find(job, null);
     return ended === null ? null : this.#endedHandle(ended);
   }
@@ -218,9 +230,15 @@ export class Door {
   }
 
   #turn(submission: Submission, ended: ReadonlyMap<string, EndedJob>): Promise<Submitted> {
-    return this.#world.answer(`submit:${submission.spec.id}`, (turn) =>
-      this.#decide(turn, submission, ended),
-    );
+    const { id } = submission.spec;
+    const isHeld = this.#world.handles.has(id);
+    return this.#world
+      .answer(`submit:${id}`, (turn) => this.#decide(turn, submission, ended))
+      .catch((error) => {
+        // The turn was too large: there is no such job, and nobody to settle the handle that was made for it.
+        if (!isHeld && this.#world.cells.task(id) === undefined) this.#world.handles.delete(id);
+        throw error;
+      });
   }
 
   #decide(turn: Turn, submission: Submission, ended: ReadonlyMap<string, EndedJob>): Submitted {
@@ -267,8 +285,7 @@ export class Door {
         details: { job },
       });
     }
-    const finding = this.#world.setAside.get(job);
-    return finding === undefined ? null : setAside(job, finding.position, finding.reason);
+    return asideError(this.#world, job) ?? null;
   }
 
   /** Asked for by another call of the same attempt, and ended, while this one looked something up. */
@@ -316,11 +333,27 @@ export class Door {
     turn.create(cells);
     const isOpen = turn.apply(cells.job, { type: "job.submitted", spec });
     invariant(isOpen, "Q1: a new job takes its submission", { job: spec.id });
-    for (const { id } of spec.dependencies) {
+    const ends = spec.dependencies.flatMap(({ id }) => {
       // An end that is staged and not yet acknowledged still has its cell: it is told like one that the journal knows.
       const end = endIn(this.#world.cells.task(id)) ?? ended.get(id);
-      if (end !== undefined) settleDependency(turn, cells.job, id, end);
+      return end === undefined ? [] : [{ id, end }];
+    });
+    this.#tellEnds(turn, cells.job, ends);
+  }
+
+  /** A turn's records have a bound: a job behind many ends is told of them in several (recovery goes on after a crash). */
+  #tellEnds(turn: Turn, job: Cell<"job">, ends: readonly NamedEnd[]): void {
+    let told = 0;
+    for (let weight = 0; told < ends.length && weight < ENDS_PER_TURN; told += 1) {
+      const { id, end } = ends[told] as NamedEnd; // The index was just compared.
+      settleDependency(turn, job, id, end);
+      weight += end.outcome.kind === "completed" ? 1 : FAILURE_WEIGHT;
     }
+    const rest = ends.slice(told);
+    if (rest.length === 0) return;
+    turn.defer(() =>
+      this.#world.runTurn(`submit:${job.id}`, (next) => this.#tellEnds(next, job, rest)),
+    );
   }
 
   #join(job: string, workflow: string): JobHandle<unknown> {
@@ -354,12 +387,12 @@ export class Door {
   }
 
   #unreadable(job: string): HoldfastError {
-    const finding = this.#world.setAside.get(job);
-    return finding === undefined
-      ? new SystemError(`The journal has no end of the job ${job}, which is not live.`, {
-          details: { component: "journal", job },
-        })
-      : setAside(job, finding.position, finding.reason);
+    return (
+      asideError(this.#world, job) ??
+      new SystemError(`The journal has no end of the job ${job}, which is not live.`, {
+        details: { component: "journal", job },
+      })
+    );
   }
 }
 
@@ -385,11 +418,6 @@ const notTheParent = (job: string) =>
 const cycle = (id: string) =>
   new InvalidArgumentError(`The dependencies close a cycle: ${id} → ${id}.`, {
     details: { cycle: [id, id] },
-  });
-
-const setAside = (job: string, position: number, reason: string) =>
-  new IllegalStateError(`The job ${job} is set aside: at position ${position}, ${reason}.`, {
-    details: { job, position, reason },
   });
 
 const idConflict = (known: JobSpec, asked: { id: string; type: string; user: string }) =>

@@ -17,12 +17,15 @@ import type { ChildRequest, DoerContext } from "../attempt/doer-context.ts";
 import { faultsOf } from "../attempt/execution.ts";
 import { canonicalJson, toJson } from "../attempt/json-value.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import { BODY_BYTES_MAX } from "../journal/codec.ts";
 import { faultOfId } from "../journal/subjects.ts";
 import type { Ids } from "../ports/ids.ts";
 import { JobHandle } from "./handle.ts";
 
 /** Dependencies of one job. */
 export const DEPENDENCIES_MAX = 1_000;
+/** A spec with its dependencies, bytes of JSON: a record holds it beside the first ends that the job is told of. */
+export const SPEC_BYTES_MAX = BODY_BYTES_MAX - 112 * 1024;
 /** Members of a caller's metadata, and the bytes of JSON they take together. */
 const METADATA_BYTES_MAX = 8_192;
 
@@ -217,5 +220,19 @@ function namedDependencies(after: SubmitOptions["after"]): readonly NamedDepende
   return [...new Map(named.map((dependency) => [dependency.id, dependency])).values()];
 }
 
-export const withDependencies = ({ spec }: Submission, dependencies: Dependency[]): JobSpec =>
-  dependencies.length === 0 ? spec : { ...spec, dependencies };
+/** Errors: InvalidArgumentError when the ids of its dependencies, beside its input and metadata, take more than a record has. */
+export function withDependencies({ spec }: Submission, dependencies: Dependency[]): JobSpec {
+  if (dependencies.length === 0) return spec;
+  const whole = { ...spec, dependencies };
+  const bytes = bytesOf(whole);
+  if (bytes <= SPEC_BYTES_MAX) return whole;
+  const own = bytesOf(dependencies);
+  throw new InvalidArgumentError(
+    `after: the ids of ${dependencies.length} dependencies take ${own} bytes, and ${bytes} with the rest of what is submitted; at most ${SPEC_BYTES_MAX} are allowed. Name fewer: a job that waits for some of them can stand for them.`,
+    { details: { dependencies: dependencies.length, bytes, bytesMax: SPEC_BYTES_MAX } },
+  );
+}
+
+const bytesOf = (value: object): number => encoder.encode(JSON.stringify(value)).length;
+
+const encoder = new TextEncoder();

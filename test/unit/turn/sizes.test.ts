@@ -3,9 +3,18 @@
  */
 import { describe, expect, it } from "vitest";
 import { VALUE_BYTES_MAX } from "../../../actors/attempt/json-value.ts";
+import { SystemError } from "../../../actors/errors.ts";
+import { DEPENDENCIES_MAX, SPEC_BYTES_MAX } from "../../../actors/jobs/submission.ts";
 import { BODY_BYTES_MAX } from "../../../actors/journal/codec.ts";
 import { worldOf } from "../../../actors/runtime/runtime.ts";
-import { codeOf, failureOf, flush, standingOf, TestRuntime } from "../../support/runtime.ts";
+import {
+  codeOf,
+  copyLog,
+  failureOf,
+  flush,
+  standingOf,
+  TestRuntime,
+} from "../../support/runtime.ts";
 import { Workshop } from "../../support/workshop.ts";
 
 const start = async () => {
@@ -62,10 +71,62 @@ describe("an input", () => {
     const handle = await test.runtime.submit(shop.quick, { label: "d" }, { after: ids });
     const refusal = await failureOf(handle);
     expect(refusal.code).toBe("invalid_argument");
-    expect(refusal.message).toContain(String(BODY_BYTES_MAX));
+    expect(refusal.message).toContain("400 dependencies");
+    expect(refusal.message).toContain(String(SPEC_BYTES_MAX));
     expect(test.runtime.health().liveJobs).toBe(ids.length);
     // Nothing of it is left in the indexes either.
     expect(worldOf(test.runtime).kinship.dependents(ids[0] ?? "")).toBeUndefined();
+  });
+});
+
+describe("a submission", () => {
+  it("[DOOR-4] behind as many ended jobs as may be named is taken, and told of all of them", async () => {
+    const { shop, test } = await start();
+    const ids = Array.from(
+      { length: DEPENDENCIES_MAX },
+      (_, at) => `import-01ARZ3NDEKTSV4RRFFQ69G5FAV-${at}`,
+    );
+    for (const id of ids) void test.runtime.submit(shop.quick, { label: "a" }, { id });
+    for (let turns = 0; turns < 20; turns += 1) await flush();
+    expect(test.runtime.health().liveJobs).toBe(0);
+    const handle = await test.runtime.submit(shop.quick, { label: "d" }, { id: "d", after: ids });
+    expect(await handle.result()).toBe("d");
+    expect(test.history("d").filter((type) => type === "dependencySettled")).toHaveLength(
+      DEPENDENCIES_MAX,
+    );
+    expect(test.faults()).toEqual([]);
+  });
+
+  it("[ES-4] behind many ended jobs is told of the rest at the next start, when its owner died in between", async () => {
+    const { shop, test } = await start();
+    const ids = Array.from({ length: 150 }, (_, at) => `e${at}`);
+    for (const id of ids) void test.runtime.submit(shop.quick, { label: "a" }, { id });
+    for (let turns = 0; turns < 5; turns += 1) await flush();
+    await test.runtime.submit(shop.quick, { label: "d" }, { id: "d", after: ids });
+    await flush();
+    const first = test.log.messages.findIndex(({ subject }) => subject.endsWith(".d"));
+    const log = await copyLog(test.log.messages.slice(0, first + 1));
+    const next = await TestRuntime.start({ definitions: shop.all, log });
+    expect(await (await next.runtime.find("d"))?.result()).toBe("d");
+  });
+
+  it("[DOOR-6] that its first turn cannot record leaves no handle behind, under an id that can be used again", async () => {
+    const { shop, test } = await start();
+    const a = await test.runtime.submit(shop.safe, { label: "a" });
+    await flush();
+    shop.fail("a", new SystemError("no", { details: { big: textOfBytes(200_000) } }));
+    await flush();
+    const label = textOfBytes(100_000);
+    const options = { id: "d", after: [a] };
+    const refused = await test.runtime.submit(shop.quick, { label }, options);
+    const refusal = await failureOf(refused);
+    expect([refusal.code, refusal.message]).toEqual([
+      "invalid_argument",
+      expect.stringContaining(String(BODY_BYTES_MAX)),
+    ]);
+    expect(worldOf(test.runtime).handles.size).toBe(0);
+    const again = await test.runtime.submit(shop.quick, { label: "d" }, { id: "d" });
+    expect(await again.result()).toBe("d");
   });
 });
 
