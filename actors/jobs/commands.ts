@@ -26,6 +26,7 @@ import type { Cell } from "../turn/cell.ts";
 import { endIn, isEndUnseen, tellDependents } from "../turn/routes.ts";
 import type { Move, Turn } from "../turn/turn.ts";
 import type { CancelAnswer } from "./handle.ts";
+import { asideError } from "./set-aside.ts";
 
 /** TO-1: a tenth of the timeout, at least 500 ms, at most 30 s. */
 export const graceOf = (timeoutMs: number): number =>
@@ -50,7 +51,7 @@ export class Commands {
     assertTexts({ job, reason, by });
     return this.#turn(`cancel:${job}`, (turn): CancelAnswer => {
       const cell = this.#world.cells.task(job)?.job;
-      if (cell === undefined) return { isCancelled: false, decision: "not_found" };
+      if (cell === undefined) return this.#noneToCancel(job);
       if (cell.isFinal) return { isCancelled: false, decision: "ended" };
       if (!turn.apply(cell, { type: "job.cancelRequested", reason, by }, { reason })) {
         // It is ending already, by an earlier cancel or by its timeout.
@@ -60,9 +61,20 @@ export class Commands {
     });
   }
 
+  #noneToCancel(job: string): CancelAnswer {
+    const aside = asideError(this.#world, job);
+    if (aside !== undefined) throw aside;
+    return { isCancelled: false, decision: "not_found" };
+  }
+
+  #missing(job: string): HoldfastError {
+    return asideError(this.#world, job) ?? notFound(job);
+  }
+
   /** A person's word on an attempt whose end nobody saw. Rejects with `not_found`, `illegal_state`, `retry_refused` or `invalid_argument`. */
   async resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
     assertTexts({ job, by, reason });
+    assertResolution(resolution);
     if (resolution.kind === "known") return this.#effectKnown(job, { reason, evidence: { by } });
     const plain =
       resolution.kind === "completed"
@@ -82,7 +94,7 @@ export class Commands {
       const task = cells.task(job);
       const end = endIn(task) ?? before;
       if (end === null)
-        return task === undefined ? notFound(job) : notEnded(job, task.job.now.value);
+        return task === undefined ? this.#missing(job) : notEnded(job, task.job.now.value);
       if (!isEndUnseen(end)) return nobodyDoubts(job, "its end was seen");
       if (kinship.dependents(job) === undefined) return nobodyDoubts(job, "no job waits for it");
       tellDependents(this.#world, turn, job, end, word);
@@ -113,7 +125,7 @@ export class Commands {
     reason: string,
   ): HoldfastError | null {
     const cell = this.#world.cells.task(job)?.job;
-    if (cell === undefined) return notFound(job);
+    if (cell === undefined) return this.#missing(job);
     if (cell.now.value !== "interrupted") return notUnknown(job, cell.now.value);
     const move: Move = { reason, evidence: { by } };
     switch (resolution.kind) {
@@ -149,7 +161,7 @@ export class Commands {
     const value = toJson(given, `the answer to ${JSON.stringify(name)} of job ${job}`);
     const refusal = await this.#turn(`answer:${job}`, (turn) => {
       const cell = this.#world.cells.task(job)?.job;
-      if (cell === undefined) return notFound(job);
+      if (cell === undefined) return this.#missing(job);
       return turn.apply(cell, { type: "job.answered", name, value, by })
         ? null
         : notAwaited(job, name, cell);
@@ -177,9 +189,16 @@ export class Commands {
       // The turn could not take the end as it was (too large beside what else it moves): the job ends by that instead.
       this.#world.notice({ kind: "fault", where: cause, job, error });
       const failure = toErrorRecord(error) as Failure; // An error record of ours is a failure.
-      this.#world.runTurn(cause, (turn) =>
-        turn.apply(cell, { type: "job.failed", attempt, failure }),
-      );
+      this.#tried(cause, job, (turn) => turn.apply(cell, { type: "job.failed", attempt, failure }));
+    }
+  }
+
+  /** Runs a turn that nobody waits for: what it throws is told to people, and stops nobody else. */
+  #tried(cause: string, job: string, decide: (turn: Turn) => void): void {
+    try {
+      this.#world.runTurn(cause, decide);
+    } catch (error) {
+      this.#world.notice({ kind: "fault", where: cause, job, error });
     }
   }
 
@@ -187,7 +206,7 @@ export class Commands {
   timerDue(job: string, timer: string): void {
     const cell = this.#world.cells.task(job)?.job;
     if (cell === undefined) return;
-    this.#world.runTurn(`timer:${job}:${timer}`, (turn) => {
+    this.#tried(`timer:${job}:${timer}`, job, (turn) => {
       const { attempt, spec } = cell.now.context;
       if (timer === "grace") turn.apply(cell, { type: "job.graceEnded", attempt });
       else
@@ -213,6 +232,19 @@ function assertTexts(values: Readonly<Record<string, unknown>>): void {
     );
   }
 }
+
+/** A program may hand in what no type allows: what is not known here is refused, not passed over. */
+function assertResolution(given: Resolution): void {
+  const { kind }: { readonly kind?: unknown } = given ?? {};
+  if (kind === "failed") assertTexts({ message: (given as { message?: unknown }).message }); // Its kind says so.
+  if (RESOLUTIONS.some((known) => known === kind)) return;
+  throw new InvalidArgumentError(
+    `resolution.kind: one of ${RESOLUTIONS.join(", ")}; found ${String(kind)}.`,
+    { details: { allowed: RESOLUTIONS, found: String(kind) } },
+  );
+}
+
+const RESOLUTIONS: readonly Resolution["kind"][] = ["completed", "failed", "retry", "known"];
 
 /** Children that this attempt did not ask for are listed with its end (TREE-6), some of them when they are many. */
 const UNASKED_LISTED_MAX = 100;

@@ -6,7 +6,7 @@
  *
  * I1. Kinship sees every staged move, in order, as the fold does.
  * I2. An outcome is kept while a live dependent may ask for it; after a reload the journal is asked.
- * I3. A job leaves memory when its end is acknowledged; last of all, whoever waits for it is told (H1).
+ * I3. A job leaves memory when its end is acknowledged; last of all, whoever waits for it is told (H1 of handle.ts).
  */
 import { invariant } from "../../machines/invariant.ts";
 import type { JobOutcome } from "../../machines/job/chart.ts";
@@ -91,15 +91,19 @@ export class Ends {
 
   /** Code returned whose job had been ended without it: who was kept waiting for that is told now (TO-3). */
   returned(job: string): void {
-    const { cells, kinship, runTurn } = this.#world;
+    const { cells, kinship, runTurn, notice } = this.#world;
     const task = cells.task(job);
     const [first] = kinship.dependents(job) ?? [];
     if (first === undefined || (task !== undefined && !task.job.isFinal)) return;
     const outcome = task?.job.now.context.outcome ?? this.#outcomes.get(first)?.get(job);
     if (outcome === undefined || outcome === null) return;
-    runTurn(`returned:${job}`, (turn) =>
-      tellDependents(this.#world, turn, job, { outcome, sideEffect: "completed" }, RETURNED),
-    );
+    const cause = `returned:${job}`;
+    try {
+      const end = { outcome, sideEffect: "completed" } as const;
+      runTurn(cause, (turn) => tellDependents(this.#world, turn, job, end, RETURNED));
+    } catch (error) {
+      notice({ kind: "fault", where: cause, job, error }); // They stay gated, for a person's word.
+    }
   }
 
   /** The end is acknowledged (I3). */

@@ -115,7 +115,7 @@ export class BootFold implements ReaderSink {
     this.#jobs.clear();
   }
 
-  /** The first owner's word may be damaged: journal time goes on all the same, by the wall clock (J1, J2). */
+  /** The first owner's word may be damaged: journal time goes on all the same, by the wall clock (J1, J2 of journal-time.ts). */
   #touch({ at, t, transitions }: ReadRecord["body"]): void {
     const boot = bootIn(transitions);
     if (boot !== null) this.#last = { at, t, takenT: t, bootId: boot.id, uptimeMs: boot.uptimeMs };

@@ -4,7 +4,7 @@
  * Owns: what is told of the runtime itself, the state of the dispatcher and the number of live jobs as the log has them. Does
  * not own: measuring anything.
  *
- * X1. Memory runs ahead of the log; what is told does not (ES-10). A store that is away is told of all the same: nothing here
+ * HE1. Memory runs ahead of the log; what is told does not (ES-10). A store that is away is told of all the same: nothing here
  *     waits for it.
  */
 import type { Durability } from "../journal/codec.ts";

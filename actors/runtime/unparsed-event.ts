@@ -1,5 +1,5 @@
 /**
- * What the fold needs of events that it does not step (G2), and that nobody has parsed.
+ * What the fold needs of events that it does not step (G2 of fold.ts), and that nobody has parsed.
  *
  * Owns: the few fields that kinship and journal time go by, looked at before they are believed. Does not own: the events'
  * schemas (machines/), what a live job's own fold finds in them.

@@ -150,7 +150,20 @@ describe("a job whose record cannot be read", () => {
       expect((await failureOf(again)).message).toContain(`position ${position}`);
       const after = await test.runtime.submit(shop.quick, { label: "e" }, { after: ["bad"] });
       expect(["illegal_state", "not_found"]).toContain((await failureOf(after)).code);
-      expect(await test.runtime.cancel("bad", "x", "ada")).toMatchObject({ isCancelled: false });
+      // Whoever asks for it is told what it is, and nobody that it is not there.
+      for (const ask of [
+        () => test.runtime.find("bad"),
+        () => test.runtime.cancel("bad", "x", "ada"),
+        () => test.runtime.answer("bad", "word", 1, "ada"),
+        () => test.runtime.resolve("bad", { kind: "retry" }, "ada", "x"),
+        () => test.runtime.resolve("bad", { kind: "known" }, "ada", "x"),
+      ]) {
+        const told = await ask().then(
+          () => null,
+          (error) => error,
+        );
+        expect(told).toMatchObject({ code: "illegal_state", details: { position } });
+      }
     },
   );
 

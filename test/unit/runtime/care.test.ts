@@ -1,14 +1,16 @@
 /**
  * What an owner takes care of at the edges of its life, and of a doer's: each of these went wrong once.
  */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
 import { toErrorRecord } from "../../../actors/errors.ts";
 import { decodeBody, encodeBody } from "../../../actors/journal/codec.ts";
 import { checksumOf, formatFrame, parseFrame } from "../../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../../actors/journal/log.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
 import { copyLog, flush, TestRuntime } from "../../support/runtime.ts";
+import { Workshop } from "../../support/workshop.ts";
 
 const nothing = { input: z.null(), output: z.any() } as const;
 
@@ -146,4 +148,86 @@ it("[ES-6, ES-9] a job whose record does not fit it keeps no other from coming b
   expect(test.notices).toContainEqual(
     expect.objectContaining({ kind: "fault", where: "recovery", job: "forged" }),
   );
+});
+
+/** From now on every turn throws. */
+function breakTurns({ runtime }: TestRuntime): void {
+  worldOf(runtime).redactor.redact = () => {
+    throw new Error("no turn");
+  };
+}
+
+const faultsAt = ({ notices }: TestRuntime, where: string) =>
+  notices.filter((notice) => notice.kind === "fault" && notice.where === where);
+
+it("[T6] an attempt whose end no turn can take is told, and stops nobody else", async () => {
+  const shop = new Workshop();
+  const test = await TestRuntime.start({ definitions: shop.all });
+  await test.runtime.submit(shop.safe, { label: "a" }, { id: "a" });
+  await flush();
+  breakTurns(test);
+  shop.end("a");
+  await flush();
+  expect(faultsAt(test, "end:a:1")).toHaveLength(2);
+  await test.restart();
+  shop.end("a", "the second time");
+  expect(await (await test.runtime.find("a"))?.result()).toBe("the second time");
+});
+
+it("[T6] a timer that no turn can take is told, and the others are due all the same", async () => {
+  const shop = new Workshop();
+  const test = await TestRuntime.start({ definitions: shop.all });
+  for (const id of ["a", "b"])
+    await test.runtime.submit(shop.safe, { label: id }, { id, timeoutMs: 1_000 });
+  await flush();
+  breakTurns(test);
+  await test.advance(1_000);
+  expect(["a", "b"].map((id) => faultsAt(test, `timer:${id}:timeout`).length)).toEqual([1, 1]);
+});
+
+it("[ES-4] a connection that throws where something is published is given up for a new one, and nothing is lost", async () => {
+  const shop = new Workshop();
+  const test = await TestRuntime.start({ definitions: shop.all });
+  const publish = vi.spyOn(Object.getPrototypeOf(await appenderOf(test)), "publish");
+  publish.mockImplementationOnce(() => {
+    throw new Error("the socket is gone");
+  });
+  const submitted = test.runtime.submit(shop.quick, { label: "a" });
+  await test.advance(1_000);
+  expect(await (await submitted).result()).toBe("a");
+  expect(test.notices).toContainEqual(
+    expect.objectContaining({
+      kind: "resyncing",
+      reason: expect.stringContaining("the socket is gone"),
+    }),
+  );
+  publish.mockRestore();
+});
+
+async function appenderOf({ log }: TestRuntime) {
+  const appender = await log.openAppender({
+    onAnswer: () => undefined,
+    onDisconnect: () => undefined,
+  });
+  await appender.close();
+  return appender;
+}
+
+it("[API-2] a resolution of a kind that nobody knows is refused, and so is one without its text", async () => {
+  const shop = new Workshop();
+  const test = await TestRuntime.start({ definitions: shop.all });
+  await test.runtime.submit(shop.unsure, { label: "a" }, { id: "a" });
+  await flush();
+  await test.restart();
+  for (const wrong of [
+    { kind: "maybe" },
+    {},
+    null,
+    { kind: "failed" },
+    { kind: "failed", message: 5 },
+  ]) {
+    const said = test.runtime.resolve("a", wrong as never, "ada", "seen");
+    await expect(said).rejects.toMatchObject({ code: "invalid_argument" });
+  }
+  expect(test.stateOf("a")).toBe("interrupted");
 });
