@@ -3,7 +3,8 @@
  *
  * Owns: turning each into one turn and its answer. Does not own: submission (door.ts).
  *
- * An answer says what was decided; it is given when that, or what it rests on, is acknowledged (T2).
+ * An answer says what was decided; it is given when that, or what it rests on, is acknowledged (T2). A resolution or an answer
+ * that comes again under its command id is taken once, and told as it was the first time (API-2).
  */
 
 import type { Failure } from "../../machines/job/events.ts";
@@ -26,6 +27,7 @@ import type { Cell } from "../turn/cell.ts";
 import { endIn, isEndUnseen, tellDependents } from "../turn/routes.ts";
 import type { Move, Turn } from "../turn/turn.ts";
 import type { CancelAnswer } from "./handle.ts";
+import { Repeats } from "./repeats.ts";
 import { asideError } from "./set-aside.ts";
 
 /** TO-1: a tenth of the timeout, at least 500 ms, at most 30 s. */
@@ -41,9 +43,11 @@ export type Resolution =
 
 export class Commands {
   readonly #world: World;
+  readonly #repeats: Repeats;
 
   constructor(world: World) {
     this.#world = world;
+    this.#repeats = new Repeats(world);
   }
 
   /** Cooperative: a job that has not started is settled at once, a running one finds it at its next look. */
@@ -72,7 +76,13 @@ export class Commands {
   }
 
   /** A person's word on an attempt whose end nobody saw. Rejects with `not_found`, `illegal_state`, `retry_refused` or `invalid_argument`. */
-  async resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
+  async resolve(
+    job: string,
+    resolution: Resolution,
+    by: string,
+    reason: string,
+    commandId?: string,
+  ): Promise<void> {
     assertTexts({ job, by, reason });
     assertResolution(resolution);
     if (resolution.kind === "known") return this.#effectKnown(job, { reason, evidence: { by } });
@@ -80,9 +90,13 @@ export class Commands {
       resolution.kind === "completed"
         ? { kind: "completed" as const, result: this.#result(job, resolution.result) }
         : resolution;
-    const refusal = await this.#turn(`resolve:${job}`, (turn) =>
-      this.#resolve(turn, job, plain, by, reason),
+    await this.#repeats.once({ job, verb: "resolve", commandId, content: { ...plain } }, (cause) =>
+      this.#unlessRefused(cause, (turn) => this.#resolve(turn, job, plain, by, reason)),
     );
+  }
+
+  async #unlessRefused(cause: string, decide: (turn: Turn) => HoldfastError | null): Promise<void> {
+    const refusal = await this.#turn(cause, decide);
     if (refusal !== null) throw refusal;
   }
 
@@ -90,7 +104,7 @@ export class Commands {
   async #effectKnown(job: string, word: Move): Promise<void> {
     const { cells, history, kinship } = this.#world;
     const before = cells.task(job) === undefined ? await history.find(job, null) : null;
-    const refusal = await this.#turn(`resolve:${job}`, (turn) => {
+    await this.#unlessRefused(`resolve:${job}`, (turn) => {
       const task = cells.task(job);
       const end = endIn(task) ?? before;
       if (end === null)
@@ -100,7 +114,6 @@ export class Commands {
       tellDependents(this.#world, turn, job, end, word);
       return null;
     });
-    if (refusal !== null) throw refusal;
   }
 
   /** A result that a person gives is held to the same schema as one that code returns, where its type is known. */
@@ -156,17 +169,26 @@ export class Commands {
   }
 
   /** An answer to a declared wait. Rejects with `not_found`, or `conflict` when nothing of that name is waited for. */
-  async answer(job: string, name: string, given: Json, by: string): Promise<void> {
+  async answer(
+    job: string,
+    name: string,
+    given: Json,
+    by: string,
+    commandId?: string,
+  ): Promise<void> {
     assertTexts({ job, name, by });
     const value = toJson(given, `the answer to ${JSON.stringify(name)} of job ${job}`);
-    const refusal = await this.#turn(`answer:${job}`, (turn) => {
-      const cell = this.#world.cells.task(job)?.job;
-      if (cell === undefined) return this.#missing(job);
-      return turn.apply(cell, { type: "job.answered", name, value, by })
-        ? null
-        : notAwaited(job, name, cell);
-    });
-    if (refusal !== null) throw refusal;
+    await this.#repeats.once(
+      { job, verb: "answer", commandId, content: { name, value } },
+      (cause) =>
+        this.#unlessRefused(cause, (turn) => {
+          const cell = this.#world.cells.task(job)?.job;
+          if (cell === undefined) return this.#missing(job);
+          return turn.apply(cell, { type: "job.answered", name, value, by })
+            ? null
+            : notAwaited(job, name, cell);
+        }),
+    );
   }
 
   /** An attempt ended. One that is not the current one any more, or whose job has settled, changes nothing. */

@@ -17,7 +17,7 @@ import type { JobDefinition } from "../attempt/definition.ts";
 import { DoerCalls } from "../attempt/doer-calls.ts";
 import { Executions } from "../attempt/execution.ts";
 import { type HoldfastError, IllegalStateError } from "../errors.ts";
-import { Commands, type Resolution } from "../jobs/commands.ts";
+import { Commands } from "../jobs/commands.ts";
 import { Door, type Submitted } from "../jobs/door.ts";
 import type { CancelAnswer, JobHandle } from "../jobs/handle.ts";
 import { startQueued } from "../jobs/line.ts";
@@ -235,13 +235,14 @@ export class Runtime {
     return this.#commands.cancel(job, reason, by);
   }
 
-  /** A person's word on a job whose last attempt nobody saw end. */
-  resolve(job: string, resolution: Resolution, by: string, reason: string): Promise<void> {
-    return this.#commands.resolve(job, resolution, by, reason);
+  /** A person's word on a job whose last attempt nobody saw end: job, resolution, by, reason, command id. */
+  resolve(...said: Parameters<Commands["resolve"]>): Promise<void> {
+    return this.#commands.resolve(...said);
   }
 
-  answer(job: string, name: string, value: Json, by: string): Promise<void> {
-    return this.#commands.answer(job, name, value, by);
+  /** The word that a job waits for: job, name, value, by, command id. */
+  answer(...said: Parameters<Commands["answer"]>): Promise<void> {
+    return this.#commands.answer(...said);
   }
 
   /** Acknowledged records of a workflow, in order: what its tree, its trajectory and its records are folded from. */

@@ -31,6 +31,10 @@ const text = (what: string) =>
 const job = id("The job.");
 const by = id("Who asks, for the journal. A name, not a proof.").default("operator");
 
+const commandId = id(
+  "Names this command: repeated with the same content, it is taken once and answered the same.",
+).optional();
+
 const wait = z
   .union([z.boolean(), z.number().min(1).max(WAIT_MS_MAX)], {
     error: `true, false, or 1 to ${WAIT_MS_MAX} ms`,
@@ -84,6 +88,7 @@ export const ResolveRequest = z.strictObject({
   resolution: Resolution,
   reason: text("Why this is known, for the journal."),
   by,
+  commandId,
 });
 export type ResolveRequest = z.output<typeof ResolveRequest>;
 
@@ -92,6 +97,7 @@ export const AnswerRequest = z.strictObject({
   name: id("What the job waits for."),
   value: JsonSchema,
   by,
+  commandId,
 });
 export type AnswerRequest = z.output<typeof AnswerRequest>;
 

@@ -41,9 +41,15 @@ export function cancelHandler(runtime: ApiRuntime) {
 }
 
 export function resolveHandler(runtime: ApiRuntime) {
-  return async ({ job, resolution, by, reason }: ResolveRequest): Promise<AnswerBody> => {
+  return async ({
+    job,
+    resolution,
+    by,
+    reason,
+    commandId,
+  }: ResolveRequest): Promise<AnswerBody> => {
     try {
-      await runtime.resolve(job, boundedResolution(resolution), by, reason);
+      await runtime.resolve(job, boundedResolution(resolution), by, reason, commandId);
     } catch (error) {
       throw await withEnd(runtime, job, error);
     }
@@ -65,9 +71,9 @@ const boundedResolution = (resolution: ResolveRequest["resolution"]): Resolution
     : resolution;
 
 export function answerHandler(runtime: ApiRuntime) {
-  return async ({ job, name, value, by }: AnswerRequest): Promise<AnswerBody> => {
+  return async ({ job, name, value, by, commandId }: AnswerRequest): Promise<AnswerBody> => {
     try {
-      await runtime.answer(job, name, toJson(value, "the answer"), by);
+      await runtime.answer(job, name, toJson(value, "the answer"), by, commandId);
     } catch (error) {
       throw await withEnd(runtime, job, error);
     }
