@@ -12,10 +12,11 @@ import { type JobTree, JobTreeFold, type TreeNode } from "../../../projections/j
 import { trajectoryOf } from "../../../projections/trajectory.ts";
 import type { Health } from "../contract/answers.ts";
 import { HEALTH_LISTED_MAX } from "../contract/limits.ts";
-import type { Cursor, RecordRequest, WorkflowRequest } from "../contract/requests.ts";
+import type { RecordRequest, WorkflowRequest } from "../contract/requests.ts";
 import type { AnswerBody, ApiRuntime } from "../endpoint.ts";
 import { notFound } from "./commands.ts";
 import { pageOf } from "./pages.ts";
+import { Readings } from "./readings.ts";
 
 export function recordHandler(runtime: ApiRuntime) {
   return async ({ job }: RecordRequest): Promise<AnswerBody> => {
@@ -26,26 +27,18 @@ export function recordHandler(runtime: ApiRuntime) {
 }
 
 export function treeHandler(runtime: ApiRuntime) {
-  return async (request: WorkflowRequest): Promise<AnswerBody> => {
-    const { roots, from, common } = await readWorkflow(runtime, request);
-    const all = flatten(roots);
-    const { entries: nodes, next } = pageOf(all, from, request.limit);
-    return { ...common, total: all.length, nodes, next };
-  };
+  return pagesOf(runtime, flatten, (nodes) => ({ nodes }));
 }
 
 export function trajectoryHandler(runtime: ApiRuntime) {
-  return async (request: WorkflowRequest): Promise<AnswerBody> => {
-    const { roots, from, common } = await readWorkflow(runtime, request);
-    const all = trajectoryOf({ roots });
-    const { entries, next } = pageOf(all, from, request.limit);
-    return { ...common, total: all.length, entries, next };
-  };
+  return pagesOf(
+    runtime,
+    (roots) => trajectoryOf({ roots }),
+    (entries) => ({ entries }),
+  );
 }
 
 interface Reading {
-  readonly roots: readonly TreeNode[];
-  readonly from: Cursor;
   readonly common: {
     readonly ok: true;
     readonly workflow: string;
@@ -53,20 +46,43 @@ interface Reading {
     readonly unknown: JobTree["unknown"];
     readonly recordsDropped: number;
   };
+  readonly all: readonly object[];
 }
 
-async function readWorkflow(runtime: ApiRuntime, request: WorkflowRequest): Promise<Reading> {
-  const { job } = request;
+function pagesOf(
+  runtime: ApiRuntime,
+  listOf: (roots: readonly TreeNode[]) => readonly object[],
+  named: (entries: readonly object[]) => object,
+) {
+  const readings = new Readings<Reading>();
+  return async ({ job, cursor, limit }: WorkflowRequest): Promise<AnswerBody> => {
+    const kept = cursor === undefined ? undefined : readings.find(job, cursor.position);
+    const reading = kept ?? (await readWorkflow(runtime, { job, cursor }, listOf));
+    const { common, all } = reading;
+    const { entries, next } = pageOf(
+      all,
+      cursor ?? { position: common.position, offset: 0 },
+      limit,
+    );
+    readings.keep(job, common.position, reading, next !== null);
+    return { ...common, total: all.length, ...named(entries), next };
+  };
+}
+
+async function readWorkflow(
+  runtime: ApiRuntime,
+  { job, cursor }: Pick<WorkflowRequest, "job" | "cursor">,
+  listOf: (roots: readonly TreeNode[]) => readonly object[],
+): Promise<Reading> {
   const workflow = await runtime.workflowOf(job);
   const records: readonly ReadRecord[] = workflow === null ? [] : await runtime.recordsOf(workflow);
-  const position = request.cursor?.position ?? records.at(-1)?.position ?? 0;
+  const position = cursor?.position ?? records.at(-1)?.position ?? 0;
   const fold = new JobTreeFold();
   for (const record of records) if (record.position <= position) fold.apply(record);
   const { roots, unknown, recordsDropped } = fold.tree();
   const top = workflow === job ? roots : rootedAt(roots, job);
   if (workflow === null || top.length === 0) throw notFound(job);
-  const from = request.cursor ?? { position, offset: 0 };
-  return { roots: top, from, common: { ok: true, workflow, position, unknown, recordsDropped } };
+  return { common: { ok: true, workflow, position, unknown, recordsDropped }, all: listOf(top) };
 }
 
 /** The job with what stands below it; nothing when it is not there. */
