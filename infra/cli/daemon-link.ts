@@ -11,13 +11,21 @@
 import { ExternalServiceError, ForbiddenError, type HoldfastError } from "../../actors/errors.ts";
 import { type ApiClient, type ClientOptions, connectClient } from "../api/client.ts";
 import { type DataFolder, dataFolder, findDaemon } from "../daemon/data-folder.ts";
-import { ensureCredentials, type Login } from "../nats-server/credentials.ts";
+import {
+  ensureCredentials,
+  isInboxPrefix,
+  type Login,
+  parseAddress,
+  type ServerAddress,
+} from "../nats-server/credentials.ts";
 import { readIfThere, reasonOf, serverFolder } from "../nats-server/folder.ts";
 import { UsageError } from "./line/usage-error.ts";
 import type { Invocation } from "./line/verb.ts";
+import { printable } from "./text.ts";
 
 export const DATA_VARIABLE = "HOLDFAST_DATA";
 export const NATS_VARIABLE = "HOLDFAST_NATS";
+const INBOX_VARIABLE = "HOLDFAST_INBOX_PREFIX";
 const DATA_DEFAULT = ".holdfast";
 const NAMESPACE_DEFAULT = "default";
 
@@ -32,6 +40,26 @@ export const dataDirOf = ({ text, environment }: Asking): string =>
 export const natsOf = ({ text, environment }: Asking): string | undefined =>
   given(text("nats")) ?? given(environment[NATS_VARIABLE]);
 
+/** What the named server's user may receive answers under, or undefined: the default. Errors: UsageError. */
+export function inboxPrefixOf({ text, environment }: Asking): string | undefined {
+  const prefix = given(text("inbox-prefix")) ?? given(environment[INBOX_VARIABLE]);
+  if (prefix === undefined || isInboxPrefix(prefix)) return prefix;
+  throw new UsageError(
+    `An inbox prefix is one or more plain tokens joined by dots, found ${printable(prefix)}.`,
+  );
+}
+
+/** The named server with its login, or undefined. Errors: UsageError; it never repeats a password. */
+export function serverOf(asking: Asking): ServerAddress | undefined {
+  const nats = natsOf(asking);
+  if (nats === undefined) return undefined;
+  const address = parseAddress(nats, inboxPrefixOf(asking));
+  if (address !== null) return address;
+  throw new UsageError(
+    "The address of a NATS server is nats://host:port or tls://host:port, with user:password@ before the host where it wants them.",
+  );
+}
+
 /**
  * Connects to where the daemon is now: after a restart it may be elsewhere. `answerWaitMs`: default the client's own.
  * Errors: UsageError (no such URL), ExternalServiceError (no daemon, no server), ForbiddenError.
@@ -44,24 +72,31 @@ export async function linkToDaemon(
 }
 
 function addressOf(invocation: Asking): ClientOptions {
-  const nats = natsOf(invocation);
+  const server = serverOf(invocation);
   const namespace = given(invocation.text("namespace"));
   // A data folder that is named is meant; one that is merely the default gives way to a named server.
-  if (nats !== undefined && given(invocation.text("data")) === undefined) {
-    return { ...parseNatsUrl(nats), namespace: namespace ?? NAMESPACE_DEFAULT };
+  if (server !== undefined && given(invocation.text("data")) === undefined) {
+    return { ...server, namespace: namespace ?? NAMESPACE_DEFAULT };
   }
   const folder = dataFolder(dataDirOf(invocation));
   const found = findDaemon(folder);
   if (found.kind !== "found") throw noDaemon(folder, found.kind);
   const { record, isAlive } = found;
   if (!isAlive) throw goneDaemon(folder, record.process.pid);
-  const external = nats === undefined ? undefined : parseNatsUrl(nats).login;
-  const login = record.isEmbedded ? loginOf(folder) : external;
+  const login = record.isEmbedded
+    ? loginOf(folder)
+    : (server?.login ?? restrictedLogin(invocation));
   return {
     url: record.url,
     namespace: namespace ?? record.namespace,
     ...(login === undefined ? {} : { login }),
   };
+}
+
+/** Of a server that lets everybody in, and lets nobody read another's inbox. */
+function restrictedLogin(asking: Asking): Login | undefined {
+  const inboxPrefix = inboxPrefixOf(asking);
+  return inboxPrefix === undefined ? undefined : { inboxPrefix };
 }
 
 /** N2. */
@@ -81,28 +116,6 @@ function loginOf(folder: DataFolder): Login {
     `The passwords of the server in ${folder.root} are missing (${server.credentials}): stop the daemon and start it again.`,
     { details: { path: server.credentials } },
   );
-}
-
-/** A server's address as people write it, name and password in it. Errors: UsageError; it never repeats the password. */
-export function parseNatsUrl(text: string): { readonly url: string; readonly login: Login } {
-  const full = text.includes("://") ? text : `nats://${text}`;
-  const parsed = URL.canParse(full) ? new URL(full) : null;
-  if (parsed === null || !/^(nats|tls):$/.test(parsed.protocol) || parsed.hostname === "") {
-    throw new UsageError(
-      "The address of a NATS server is nats://host:port or tls://host:port, with user:password@ before the host where it wants them.",
-    );
-  }
-  const user = decodeURIComponent(parsed.username);
-  const password = decodeURIComponent(parsed.password);
-  const port = parsed.port === "" ? "4222" : parsed.port;
-  return {
-    url: `${parsed.protocol}//${parsed.hostname}:${port}`,
-    login: {
-      inboxPrefix: "_INBOX",
-      ...(user === "" ? {} : { user }),
-      ...(password === "" ? {} : { password }),
-    },
-  };
 }
 
 function noDaemon({ root, record }: DataFolder, kind: "none" | "unreadable"): HoldfastError {

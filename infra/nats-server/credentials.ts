@@ -30,6 +30,49 @@ export interface Login {
   readonly inboxPrefix: string;
 }
 
+/** What a user without restrictions may use. */
+const INBOX_PREFIX_DEFAULT = "_INBOX";
+
+/** Whether it can stand before reply subjects: plain tokens, no wildcard. */
+export const isInboxPrefix = (text: string): boolean => /^[^\s.*>]+(\.[^\s.*>]+)*$/u.test(text);
+
+/** Where a server is, and who we are there. */
+export interface ServerAddress {
+  readonly url: string;
+  readonly login: Login;
+}
+
+/**
+ * A server's address as people write it: `nats://host:port` or `tls://host:port`, name and password in it. Null: it is none.
+ * Who tells of that does not repeat it: there may be a password in it.
+ */
+export function parseAddress(text: string, inboxPrefix?: string): ServerAddress | null {
+  const full = text.includes("://") ? text : `nats://${text}`;
+  const parsed = URL.canParse(full) ? new URL(full) : null;
+  if (parsed === null || !/^(nats|tls):$/.test(parsed.protocol) || parsed.hostname === "")
+    return null;
+  const [user, password] = [parsed.username, parsed.password].map(decoded);
+  if (user === null || password === null) return null;
+  const port = parsed.port === "" ? "4222" : parsed.port;
+  return {
+    url: `${parsed.protocol}//${parsed.hostname}:${port}`,
+    login: {
+      inboxPrefix: inboxPrefix ?? INBOX_PREFIX_DEFAULT,
+      ...(user === "" || user === undefined ? {} : { user }),
+      ...(password === "" || password === undefined ? {} : { password }),
+    },
+  };
+}
+
+/** Null: a per cent sign with something behind it that is no byte. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
 export type Credentials = Readonly<Record<Role, Login>>;
 
 /** A data folder's credentials, and the word by which its server is known among the machine's processes. */

@@ -14,7 +14,7 @@ import {
   type ServerVersion,
   versionNeededFor,
 } from "./binary/version.ts";
-import type { Login } from "./credentials.ts";
+import { type Login, parseAddress, type ServerAddress } from "./credentials.ts";
 import type { NatsServer } from "./server.ts";
 
 export interface ExternalOptions {
@@ -39,7 +39,7 @@ const TIMEOUT_MS = 5_000;
  * (not reachable; trying again may help).
  */
 export async function connectExternal(options: ExternalOptions): Promise<NatsServer> {
-  const { url, login } = parseAddress(options);
+  const { url, login } = addressOf(options);
   const durability = options.durability ?? "fsync";
   const answer = await askServer({ url, login, timeoutMs: options.timeoutMs ?? TIMEOUT_MS });
   const version = versionOf(answer, url);
@@ -68,25 +68,21 @@ export async function connectExternal(options: ExternalOptions): Promise<NatsSer
   };
 }
 
-function parseAddress(options: ExternalOptions): { readonly url: string; readonly login: Login } {
-  const text = options.url.includes("://") ? options.url : `nats://${options.url}`;
-  const parsed = URL.canParse(text) ? new URL(text) : null;
-  if (parsed === null || !/^(nats|tls):$/.test(parsed.protocol) || parsed.hostname === "") {
-    // Not the URL itself: there may be a password in it.
+function addressOf(options: ExternalOptions): ServerAddress {
+  const address = parseAddress(options.url, options.inboxPrefix);
+  if (address === null) {
     throw new InvalidArgumentError(
       "the address of a NATS server is nats://host:port or tls://host:port",
     );
   }
-  const user = options.user ?? (decodeURIComponent(parsed.username) || undefined);
-  const password = options.password ?? (decodeURIComponent(parsed.password) || undefined);
+  const { user, password, token } = options;
   const login: Login = {
-    inboxPrefix: options.inboxPrefix ?? "_INBOX",
+    ...address.login,
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
-    ...(options.token === undefined ? {} : { token: options.token }),
+    ...(token === undefined ? {} : { token }),
   };
-  const port = parsed.port === "" ? "4222" : parsed.port;
-  return { url: `${parsed.protocol}//${parsed.hostname}:${port}`, login };
+  return { url: address.url, login };
 }
 
 function versionOf(answer: ServerAnswer, url: string): ServerVersion {

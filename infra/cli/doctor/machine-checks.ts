@@ -19,7 +19,7 @@ import {
 } from "../../nats-server/binary/version.ts";
 import { connectExternal } from "../../nats-server/external.ts";
 import { reasonOf } from "../../nats-server/folder.ts";
-import { dataDirOf, natsOf } from "../daemon-link.ts";
+import { dataDirOf, inboxPrefixOf, natsOf } from "../daemon-link.ts";
 import type { Invocation } from "../line/verb.ts";
 import { bytes } from "../text.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
@@ -48,7 +48,12 @@ export async function checkServer(
   const nats = natsOf(invocation);
   try {
     if (nats !== undefined) {
-      const { version, url } = await connectExternal({ url: nats, durability });
+      const inboxPrefix = inboxPrefixOf(invocation);
+      const { version, url } = await connectExternal({
+        url: nats,
+        durability,
+        ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
+      });
       return serverFinding(version, `at ${url}`);
     }
     const found = await findNatsServer({ durability, environment: invocation.environment });

@@ -20,6 +20,8 @@ export interface Positional {
   /** As the help shows it: `TYPE`. */
   readonly name: string;
   readonly isOptional?: boolean;
+  /** The last one may stand for several words. Default: false. */
+  readonly isRepeated?: boolean;
 }
 
 export interface Verb {
@@ -52,6 +54,15 @@ export const COMMON_OPTIONS = {
   help: { type: "boolean", help: "show this" },
 } as const satisfies Record<string, OptionSpec>;
 
+/** Of every verb that may be told of a server. */
+export const INBOX_OPTION = {
+  "inbox-prefix": {
+    type: "string",
+    value: "PREFIX",
+    help: "with --nats: where its user may receive answers (default: $HOLDFAST_INBOX_PREFIX, else _INBOX)",
+  },
+} as const satisfies Record<string, OptionSpec>;
+
 /** Of every verb that asks a daemon. */
 export const CLIENT_OPTIONS = {
   data: {
@@ -65,4 +76,5 @@ export const CLIENT_OPTIONS = {
     help: "ask the daemon at this server instead (default: $HOLDFAST_NATS)",
   },
   namespace: { type: "string", value: "NS", help: "with --nats: the daemon's namespace" },
+  ...INBOX_OPTION,
 } as const satisfies Record<string, OptionSpec>;

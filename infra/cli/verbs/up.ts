@@ -8,11 +8,11 @@ import { type Daemon, DETACH_WAIT_MS_DEFAULT } from "../../daemon/daemon.ts";
 import { LEASE_TTL_MS_DEFAULT } from "../../daemon/partition-lease.ts";
 import { holdfastVersion } from "../../daemon/version.ts";
 import { LOG_LEVELS, type LogLevel, openLog } from "../../logging/logger.ts";
-import { dataDirOf, natsOf } from "../daemon-link.ts";
+import { dataDirOf, inboxPrefixOf, natsOf } from "../daemon-link.ts";
 import { superviseDaemon } from "../daemon-process.ts";
 import { EXIT } from "../exit-codes.ts";
 import { usage } from "../line/arguments.ts";
-import type { Invocation, Verb } from "../line/verb.ts";
+import { INBOX_OPTION, type Invocation, type Verb } from "../line/verb.ts";
 import type { Output } from "../output.ts";
 import { table } from "../render-status.ts";
 import { printable } from "../text.ts";
@@ -41,6 +41,7 @@ export const up: Verb = {
       value: "URL",
       help: "use this server instead of an embedded one (default: $HOLDFAST_NATS)",
     },
+    ...INBOX_OPTION,
     durability: {
       type: "string",
       value: "MODE",
@@ -75,6 +76,7 @@ export const up: Verb = {
     const { output } = invocation;
     const log = openLog({ level: levelOf(invocation) });
     const nats = natsOf(invocation);
+    const inboxPrefix = inboxPrefixOf(invocation);
     const namespace = invocation.text("namespace");
     const leaseTtlMs = leaseTtlOf(invocation);
     return superviseDaemon({
@@ -86,7 +88,9 @@ export const up: Verb = {
         takeOver: invocation.has("take-over"),
         ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
         ...(namespace === undefined ? {} : { namespace }),
-        ...(nats === undefined ? {} : { nats: { url: nats } }),
+        ...(nats === undefined
+          ? {}
+          : { nats: { url: nats, ...(inboxPrefix === undefined ? {} : { inboxPrefix }) } }),
       },
       output,
       logger: log.logger,

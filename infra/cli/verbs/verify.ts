@@ -12,7 +12,7 @@ import {
   openFolderSource,
   openServerSource,
 } from "../../verify/source.ts";
-import { dataDirOf, natsOf, parseNatsUrl } from "../daemon-link.ts";
+import { dataDirOf, serverOf } from "../daemon-link.ts";
 import { EXIT } from "../exit-codes.ts";
 import { usage } from "../line/arguments.ts";
 import { UsageError } from "../line/usage-error.ts";
@@ -72,8 +72,7 @@ async function openSource(invocation: Invocation): Promise<LogSource> {
     if (others.length > 0) throw usage(verify, `--file and --${others[0]} cannot both be meant`);
     return openFileSource(file);
   }
-  const nats = natsOf(invocation);
-  const server = nats === undefined ? undefined : parseNatsUrl(nats);
+  const server = serverOf(invocation);
   // A data folder that is named is meant; one that is merely the default gives way to a named server.
   if (server !== undefined && data === undefined) return openServerSource({ ...server, namespace });
   return openFolderSource({
