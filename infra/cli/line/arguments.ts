@@ -133,7 +133,7 @@ function checkWords(verb: Verb, words: readonly string[]): void {
     throw usage(verb, `${missing.map(({ name }) => name).join(" and ")} is missing`);
   }
   const surplus = words.slice(positionals.length);
-  if (surplus.length === 0) return;
+  if (surplus.length === 0 || positionals.at(-1)?.isRepeated === true) return;
   throw usage(
     verb,
     `${surplus.map((word) => JSON.stringify(word)).join(", ")} is one word too many`,

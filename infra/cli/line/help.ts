@@ -44,9 +44,10 @@ export function verbHelp(verb: Verb, columns: number): string[] {
 }
 
 const usageLine = ({ name, positionals }: Verb): string => {
-  const words = positionals.map(({ name: word, isOptional = false }) =>
-    isOptional ? `[${word}]` : word,
-  );
+  const words = positionals.map(({ name: word, isOptional = false, isRepeated = false }) => {
+    const shown = isRepeated ? `${word}...` : word;
+    return isOptional ? `[${shown}]` : shown;
+  });
   return ["usage: holdfast", name, ...words, "[options]"].join(" ");
 };
 

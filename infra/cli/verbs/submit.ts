@@ -26,6 +26,17 @@ export const submit: Verb = {
   options: {
     id: { type: "string", value: "ID", help: "its id: submitted again, it is the same job" },
     user: { type: "string", value: "USER", help: "whose job it is (default: local)" },
+    after: {
+      type: "string",
+      value: "JOB",
+      isMultiple: true,
+      help: "a job that must have ended first; may be given several times",
+    },
+    "tolerate-failures": {
+      type: "boolean",
+      help: "with --after: run although one of them did not complete",
+    },
+    metadata: { type: "string", value: "JSON", help: "an object that is kept with the job" },
     wait: { type: "boolean", help: "wait until it has ended, and print its result" },
     ...CLIENT_OPTIONS,
   },
@@ -33,7 +44,11 @@ export const submit: Verb = {
     "INPUT is JSON, @FILE for JSON in a file, or - for JSON from stdin. Left out, the job gets no input.",
     "With --wait the exit code tells the outcome: 0 completed, 10 failed, 11 cancelled, 12 timed out. A daemon that is started again meanwhile is waited for.",
   ],
-  examples: [`submit greet '{"name": "world"}'`, "submit import @orders.json --id import-7 --wait"],
+  examples: [
+    `submit greet '{"name": "world"}'`,
+    "submit import @orders.json --id import-7 --wait",
+    `submit report --after import-7 --after import-8 --metadata '{"ticket": "T-1"}'`,
+  ],
   run: async (invocation) => {
     const request = await requestOf(invocation);
     const { output } = invocation;
@@ -55,14 +70,19 @@ export const submit: Verb = {
   },
 };
 
-async function requestOf(invocation: Invocation): Promise<SubmitRequest> {
+export async function requestOf(invocation: Invocation): Promise<SubmitRequest> {
   const [type = "", input] = invocation.words;
   const [id, user] = [invocation.text("id"), invocation.text("user")];
+  const metadata = invocation.text("metadata");
+  const after = invocation.texts("after");
   const value = {
     type,
     ...(input === undefined ? {} : { input: await readInput(input) }),
     ...(id === undefined ? { commandId: newCommandId(type) } : { id }),
     ...(user === undefined ? {} : { user }),
+    ...(after.length === 0 ? {} : { after }),
+    ...(invocation.has("tolerate-failures") ? { toleratesFailures: true } : {}),
+    ...(metadata === undefined ? {} : { metadata: parseJsonText(metadata, "--metadata") }),
   };
   return checkRequest(value, SubmitRequest);
 }

@@ -3,6 +3,7 @@
  *
  * Owns: which view is asked for, and printing it. Does not own: how a view looks (render-*.ts).
  */
+import type { ApiClient } from "../../api/client.ts";
 import { linkToDaemon } from "../daemon-link.ts";
 import { EXIT } from "../exit-codes.ts";
 import { CLIENT_OPTIONS, type Verb } from "../line/verb.ts";
@@ -11,6 +12,7 @@ import { tellRefusal } from "../refused.ts";
 import { renderHealth, renderRecord } from "../render-status.ts";
 import { renderTrajectory } from "../render-trajectory.ts";
 import { type RenderOptions, renderCounts, renderTree } from "../render-tree.ts";
+import { oneLine } from "../text.ts";
 
 const renderOptions = (output: Output): RenderOptions => ({
   columns: output.columns,
@@ -20,14 +22,16 @@ const renderOptions = (output: Output): RenderOptions => ({
 
 export const status: Verb = {
   name: "status",
-  summary: "how a job is; without a job, how the daemon is",
-  positionals: [{ name: "JOB", isOptional: true }],
+  summary: "how jobs are; without a job, how the daemon is",
+  positionals: [{ name: "JOB", isOptional: true, isRepeated: true }],
   options: CLIENT_OPTIONS,
-  notes: [],
-  examples: ["status", "status import-7"],
+  notes: [
+    "With --json several jobs are one document: `records` has an answer for each, in their order. The exit code is 1 when one of them is refused.",
+  ],
+  examples: ["status", "status import-7", "status import-7 import-8 --json"],
   run: async (invocation) => {
     const { output, words } = invocation;
-    const [job] = words;
+    const [job, ...more] = words;
     await using client = await linkToDaemon(invocation);
     if (job === undefined) {
       const answer = await client.health();
@@ -36,6 +40,7 @@ export const status: Verb = {
       output.lines(renderHealth(answer.health, renderOptions(output)));
       return EXIT.done;
     }
+    if (more.length > 0) return tellRecords(output, await recordsOf(client, words));
     const answer = await client.record(job);
     if (!answer.ok) return tellRefusal(output, answer);
     output.document(answer);
@@ -43,6 +48,26 @@ export const status: Verb = {
     return EXIT.done;
   },
 };
+
+type Told = Awaited<ReturnType<ApiClient["record"]>>;
+
+/** One after the other: the daemon reads the journal for each. */
+async function recordsOf(client: ApiClient, jobs: readonly string[]): Promise<readonly Told[]> {
+  const told: Told[] = [];
+  for (const job of jobs) told.push(await client.record(job));
+  return told;
+}
+
+function tellRecords(output: Output, told: readonly Told[]): number {
+  const isWhole = told.every(({ ok }) => ok);
+  output.document({ ok: isWhole, records: told });
+  for (const [index, answer] of told.entries()) {
+    if (index > 0) output.line();
+    if (answer.ok) output.lines(renderRecord(answer.record, renderOptions(output)));
+    else output.line(`refused (${answer.code}): ${oneLine(answer.reason)}`);
+  }
+  return isWhole ? EXIT.done : EXIT.refused;
+}
 
 export const tree: Verb = {
   name: "tree",

@@ -66,6 +66,29 @@ describe("submit", () => {
     expect(failed.stderr).toContain("Error: no luck");
   });
 
+  it("waits for other jobs, and keeps metadata; status shows several jobs at once", async () => {
+    const failed = await place.run(["submit", "fail", '"no luck"', "--id", "unlucky", "--wait"]);
+    expect(failed.code).toBe(10);
+    const after = ["--after", "sum", "--after", "unlucky", "--metadata", '{"ticket":"T-1"}'];
+    const add = ["submit", "add", '{"a":1,"b":1}', "--wait", ...after];
+    expect((await place.run([...add, "--id", "strict"])).code).toBe(10);
+    const tolerant = await place.run([...add, "--id", "tolerant", "--tolerate-failures"]);
+    expect([tolerant.code, tolerant.stdout]).toEqual([0, "2\n"]);
+    const both = await place.run(["status", "tolerant", "strict", "--json"]);
+    expect([both.code, both.json()]).toMatchObject([
+      0,
+      {
+        ok: true,
+        records: [
+          { record: { job: { state: "COMPLETED" } } },
+          { record: { job: { state: "FAILED" } } },
+        ],
+      },
+    ]);
+    const told = await place.run(["status", "tolerant", "nowhere"]);
+    expect([told.code, told.stdout]).toEqual([1, expect.stringMatching(/tolerant .*nowhere/s)]);
+  });
+
   it("reads its input from a file and from stdin", async () => {
     const file = place.file("input.json", '{"a": 20, "b": 22}');
     expect((await place.run(["submit", "add", `@${file}`, "--wait"])).stdout).toBe("42\n");
