@@ -84,8 +84,8 @@ const ended = (
   actions: [reducer, "do.settle", { type: "tell.ended", params: { reason, sideEffect } }] as const,
 });
 
-/** What an attempt before this one may have done is as unknown as it was, whatever its class allows. */
-const effectBeforeStart = ({ spec, attempt }: JobContext): SideEffect =>
+/** What an attempt that was lost may have done is as unknown as it was, whatever became of the job since. */
+const effectOfLost = ({ spec, attempt }: JobContext): SideEffect =>
   attempt === 0 || spec?.retryClass === "safe_to_retry" ? "none" : "unknown";
 
 const cancelledBeforeStart = {
@@ -98,7 +98,7 @@ const cancelledBeforeStart = {
       type: "tell.ended",
       params: ({ context }: { readonly context: JobContext }) => ({
         reason: "cancelled before it started",
-        sideEffect: effectBeforeStart(context),
+        sideEffect: effectOfLost(context),
       }),
     },
   ],
@@ -436,7 +436,20 @@ export const jobChart = defineChart({
         },
         "job.attemptsExhausted": ended("failed", "fail", "its retry budget is spent"),
         "job.resolvedCompleted": ended("completed", "complete", "a person said that it completed"),
-        "job.resolvedFailed": ended("failed", "fail", "a person said that it failed"),
+        "job.resolvedFailed": {
+          target: "failed",
+          actions: [
+            "fail",
+            "do.settle",
+            {
+              type: "tell.ended",
+              params: ({ context }: { readonly context: JobContext }) => ({
+                reason: "a person said that it failed",
+                sideEffect: effectOfLost(context),
+              }),
+            },
+          ],
+        },
         "job.cancelRequested": {
           target: "cancelled",
           actions: [

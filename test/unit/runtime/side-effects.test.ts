@@ -61,6 +61,17 @@ describe("the side effect on a job's record", () => {
     expect(await recorded(test)).toBe("completed");
   });
 
+  it("[RTY-6] stays unknown when a person says that it failed, and is completed when one says that it completed", async () => {
+    for (const [resolution, effect] of [
+      [{ kind: "failed", message: "no money came" }, "unknown"],
+      [{ kind: "completed", result: 1 }, "completed"],
+    ] as const) {
+      const { test } = await orderedAgain();
+      await test.runtime.resolve("a", resolution, "ada", "seen");
+      expect([test.stateOf("a"), await recorded(test)]).toEqual([null, effect]);
+    }
+  });
+
   it("[RTY-6] stays unknown when the ordered retry is cancelled before it starts", async () => {
     const { test, again } = await orderedAgain();
     const { cells, runTurn } = worldOf(test.runtime);
