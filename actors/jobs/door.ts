@@ -27,7 +27,7 @@ import { taskScope } from "../journal/subjects.ts";
 import type { EndedJob } from "../runtime/history.ts";
 import type { World } from "../runtime/world.ts";
 import { type Cell, newTaskCells } from "../turn/cell.ts";
-import { type DependencyEnd, endIn, settleDependency } from "../turn/routes.ts";
+import { type DependencyEnd, endIn, RETURNED, settleDependency } from "../turn/routes.ts";
 import type { Turn } from "../turn/turn.ts";
 import { failureOf, type HandlePorts, JobHandle, settlementOf } from "./handle.ts";
 import { assertNoSecret } from "./secret-names.ts";
@@ -346,7 +346,8 @@ export class Door {
     let told = 0;
     for (let weight = 0; told < ends.length && weight < ENDS_PER_TURN; told += 1) {
       const { id, end } = ends[told] as NamedEnd; // The index was just compared.
-      settleDependency(turn, job, id, end);
+      const word = this.#world.returned.has(id) ? RETURNED : undefined;
+      settleDependency(turn, job, id, end, word);
       weight += end.outcome.kind === "completed" ? 1 : FAILURE_WEIGHT;
     }
     const rest = ends.slice(told);

@@ -220,10 +220,14 @@ function namedDependencies(after: SubmitOptions["after"]): readonly NamedDepende
   return [...new Map(named.map((dependency) => [dependency.id, dependency])).values()];
 }
 
+/** So many fit into a record beside the largest input, however long their ids: they are not measured. */
+const FEW_DEPENDENCIES = 16;
+
 /** Errors: InvalidArgumentError when the ids of its dependencies, beside its input and metadata, take more than a record has. */
 export function withDependencies({ spec }: Submission, dependencies: Dependency[]): JobSpec {
   if (dependencies.length === 0) return spec;
   const whole = { ...spec, dependencies };
+  if (dependencies.length <= FEW_DEPENDENCIES) return whole;
   const bytes = bytesOf(whole);
   if (bytes <= SPEC_BYTES_MAX) return whole;
   const own = bytesOf(dependencies);

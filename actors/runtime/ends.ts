@@ -13,7 +13,7 @@ import type { JobOutcome } from "../../machines/job/chart.ts";
 import { isHoldfastError, SystemError } from "../errors.ts";
 import { settlementOf } from "../jobs/handle.ts";
 import type { Cell } from "../turn/cell.ts";
-import { tellDependents } from "../turn/routes.ts";
+import { endIn, isEndUnseen, RETURNED, tellDependents } from "../turn/routes.ts";
 import type { Committed } from "../turn/turn.ts";
 import type { World } from "./world.ts";
 
@@ -21,7 +21,8 @@ import type { World } from "./world.ts";
 const LOOK_PAUSE_MS_MIN = 100;
 const LOOK_PAUSE_MS_MAX = 5_000;
 
-const RETURNED = { reason: "the code of its dependency has returned" } as const;
+/** Remembered, so that who comes later need not wait for a person's word; after a restart the process is gone, and its word. */
+const RETURNED_MAX = 10_000;
 
 export class Ends {
   readonly #world: World;
@@ -93,17 +94,27 @@ export class Ends {
   returned(job: string): void {
     const { cells, kinship, runTurn, notice } = this.#world;
     const task = cells.task(job);
+    const end = endIn(task);
+    if (task !== undefined && (end === undefined || !isEndUnseen(end))) return;
+    this.#remember(job);
     const [first] = kinship.dependents(job) ?? [];
-    if (first === undefined || (task !== undefined && !task.job.isFinal)) return;
-    const outcome = task?.job.now.context.outcome ?? this.#outcomes.get(first)?.get(job);
-    if (outcome === undefined || outcome === null) return;
+    if (first === undefined) return;
+    const outcome = end?.outcome ?? this.#outcomes.get(first)?.get(job);
+    if (outcome === undefined) return;
     const cause = `returned:${job}`;
     try {
-      const end = { outcome, sideEffect: "completed" } as const;
-      runTurn(cause, (turn) => tellDependents(this.#world, turn, job, end, RETURNED));
+      const known = { outcome, sideEffect: "completed" } as const;
+      runTurn(cause, (turn) => tellDependents(this.#world, turn, job, known, RETURNED));
     } catch (error) {
       notice({ kind: "fault", where: cause, job, error }); // They stay gated, for a person's word.
     }
+  }
+
+  #remember(job: string): void {
+    const { returned } = this.#world;
+    returned.add(job);
+    const [oldest] = returned;
+    if (oldest !== undefined && returned.size > RETURNED_MAX) returned.delete(oldest);
   }
 
   /** The end is acknowledged (I3). */

@@ -93,6 +93,7 @@ export class Runtime {
       ),
       redactor,
       handles: new Map(),
+      returned: new Set(),
       setAside: fold.setAside,
       prefix,
       owner,

@@ -54,6 +54,8 @@ export interface World {
   readonly handles: Map<string, JobHandle<unknown>>;
   /** Jobs that the fold set aside: they are there, and cannot be driven. */
   readonly setAside: ReadonlyMap<string, Finding>;
+  /** Jobs that were ended without their code, and whose code has returned in this process since (TO-3). */
+  readonly returned: Set<string>;
   /** Subject prefix of the partition, with its last dot. */
   readonly prefix: string;
   readonly owner: string;

@@ -32,6 +32,9 @@ export function endIn(task: TaskCells | undefined): DependencyEnd | undefined {
   return { outcome, sideEffect: task.liveness.now.context.sideEffect };
 }
 
+/** The word that ends a doubt: nothing acts any more (T9). */
+export const RETURNED: Move = { reason: "the code of its dependency has returned" };
+
 /** T9: a throw is an end that was seen, whatever the code did before it. */
 export const isEndUnseen = ({ outcome, sideEffect }: DependencyEnd): boolean =>
   sideEffect === "unknown" && outcome.kind !== "completed" && outcome.failure === undefined;

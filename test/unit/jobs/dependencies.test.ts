@@ -280,6 +280,19 @@ describe("a job that tolerates failures, behind one whose side effect is unknown
     assertLiveIsFold(test.runtime, test.log.messages);
   });
 
+  it("[TO-3] is not kept waiting when it comes after the code has returned, and is after its process is gone", async () => {
+    const { shop, test, submit } = await leaked();
+    shop.end("a", "at last");
+    await flush();
+    await submit("late", { after: ["a"], toleratesFailures: true });
+    await flush();
+    expect(shop.runs("late")).toBe(1);
+    await test.restart();
+    await submit("later", { after: ["a"], toleratesFailures: true });
+    await flush();
+    expect([test.stateOf("later"), shop.runs("later")]).toEqual(["waiting", 0]);
+  });
+
   it("[GATE-1, GATE-2] runs by a person's word, which stands in its history, and by nobody's before", async () => {
     const { shop, test, submit } = await start();
     await test.runtime.submit(shop.unsure, { label: "lost" }, { id: "lost" });

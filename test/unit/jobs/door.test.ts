@@ -406,6 +406,19 @@ describe("the same id", () => {
     },
   );
 
+  it("[DOOR-7] that is a child's whose parent has ended is that child, in its workflow, when nobody holds it", async () => {
+    const { shop, test } = await start();
+    let child = "";
+    shop.plan("root", async (context) => {
+      child = (await context.submitInStep(shop.unsure, { label: "a" })).id;
+      return null;
+    });
+    await (await test.runtime.submit(shop.keeper, { label: "root" }, { id: "r" })).result();
+    await test.restart();
+    const again = await test.runtime.submitByType("unsure", { label: "a" }, { id: child });
+    expect([again.decision, again.handle.workflow]).toEqual(["joined", "r"]);
+  });
+
   it.each(["live", "ended"])(
     "[DOOR-7, ID-1] with the same content of another user is refused, and gives nothing away: %s",
     async (when) => {
