@@ -28,14 +28,25 @@ export interface Health {
   readonly types: readonly string[];
 }
 
+/** What one staged turn changes of what is told, when it is acknowledged. */
+export interface Staged {
+  /** Jobs that it submits. */
+  readonly opened: number;
+  /** Where it leaves the dispatcher; null: where it was. */
+  readonly state: string | null;
+}
+
+/** Nearly every turn is one of these: none is made for each. */
+const NOTHING: Staged = Object.freeze({ opened: 0, state: null });
+const ONE_JOB: Staged = Object.freeze({ opened: 1, state: null });
+
 /** What is acknowledged of what is staged, turn by turn. */
 export class Standing {
   readonly #cells: CellStore;
   /** Jobs whose submission is staged and not acknowledged. */
   #opening = 0;
-  /** Of the dispatcher: acknowledged, and after each of its moves that is staged. */
+  /** Of the dispatcher. */
   #state: string;
-  readonly #states: string[] = [];
 
   /** Begins with what a fold gave. */
   constructor(cells: CellStore) {
@@ -51,18 +62,21 @@ export class Standing {
     return this.#cells.size - this.#opening; // An ended job leaves the store when its end is acknowledged.
   }
 
-  staged(moves: readonly Committed[]): void {
+  staged(moves: readonly Committed[]): Staged {
+    let opened = 0;
+    let state: string | null = null;
     for (const { cell, event } of moves) {
-      if (event.type === "job.submitted") this.#opening += 1;
-      else if (cell.kind === "dispatcher") this.#states.push(cell.state.value);
+      if (event.type === "job.submitted") opened += 1;
+      else if (cell.kind === "dispatcher") state = cell.state.value;
     }
+    this.#opening += opened;
+    if (state !== null || opened > 1) return { opened, state };
+    return opened === 1 ? ONE_JOB : NOTHING;
   }
 
-  acknowledged(moves: readonly Committed[]): void {
-    for (const { cell, event } of moves) {
-      if (event.type === "job.submitted") this.#opening -= 1;
-      else if (cell.kind === "dispatcher") this.#state = this.#states.shift() ?? this.#state;
-    }
+  acknowledged({ opened, state }: Staged): void {
+    this.#opening -= opened;
+    if (state !== null) this.#state = state;
   }
 
   /** The log itself said so, by another owner's fence. */

@@ -34,7 +34,7 @@ import { Timers } from "../turn/timers.ts";
 import { type ReleasedEffect, runTurn, type Turn, type TurnPorts } from "../turn/turn.ts";
 import { Ends } from "./ends.ts";
 import { BootFold } from "./fold.ts";
-import { type Health, Standing } from "./health.ts";
+import { type Health, type Staged, Standing } from "./health.ts";
 import { History } from "./history.ts";
 import { Kinship } from "./kinship.ts";
 import { type Given, givenIn, type RuntimeOptions } from "./options.ts";
@@ -127,12 +127,12 @@ export class Runtime {
       cells,
       tell: (turn, cell, effect) => tell(routePorts, turn, cell, effect),
       commit: (moves) => {
-        this.#standing.staged(moves);
         this.#ends.commit(moves);
+        return this.#standing.staged(moves);
       },
       fault: (error) => notice({ kind: "fault", where: "a turn put off", job: null, error }),
-      release: (effects, moves) => {
-        this.#standing.acknowledged(moves);
+      release: (effects, mark) => {
+        this.#standing.acknowledged(mark as Staged); // What `commit` returned.
         this.#release(effects);
       },
     };

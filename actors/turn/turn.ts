@@ -61,12 +61,12 @@ export interface TurnPorts {
   /** Delivers one `tell.*` by the routes table. */
   readonly tell: (turn: Turn, cell: Cell, effect: Effect) => void;
   readonly cells: CellStore;
-  /** Updates derived indexes when a turn is staged; must not throw. */
-  readonly commit: (moves: readonly Committed[]) => void;
+  /** Updates derived indexes when a turn is staged; must not throw. What it returns is handed to `release`. */
+  readonly commit: (moves: readonly Committed[]) => unknown;
   /** A turn that was put off threw: for people, for the input that put it off has had its answer. */
   readonly fault: (error: unknown) => void;
-  /** Runs a turn's effects after its acknowledgement; `moves` are those that `commit` was told. */
-  readonly release: (effects: readonly ReleasedEffect[], moves: readonly Committed[]) => void;
+  /** Runs a turn's effects after its acknowledgement; `mark` is what `commit` returned for it. */
+  readonly release: (effects: readonly ReleasedEffect[], mark: unknown) => void;
 }
 
 /** Up to this many scopes of a turn are looked through; more are mapped. */
@@ -225,13 +225,12 @@ export class Turn {
       cell.sequence = cell.stagedSequence;
       cell.staged = null;
     }
-    this.#ports.commit(this.#moves);
+    const mark = this.#ports.commit(this.#moves);
     // Until the acknowledgement the effects alone are kept, not the turn with all it recorded.
     const effects = this.#effects;
-    const moves = this.#moves;
     const { release } = this.#ports;
     this.#ports.journal.append(messages, () => {
-      release(effects, moves);
+      release(effects, mark);
       onAcknowledged();
     });
   }
