@@ -81,7 +81,7 @@ export class Door {
     input: unknown,
     options: SubmitOptions = {},
   ): Promise<Submitted> {
-    const asked = typeof options.id === "string" ? options.id : "(none)";
+    let id = typeof options.id === "string" ? options.id : "(none)";
     try {
       this.#assertOwner();
       const ambient = this.#world.ambient.current();
@@ -96,10 +96,14 @@ export class Door {
         options,
         caller?.type ?? null,
       );
-      const { id } = submission.spec;
-      return this.#admit(submission).catch((error) => this.#refuse(id, id, this.#refusal(error)));
+      id = submission.spec.id;
+      const admitted = this.#admit(submission);
+      // What needs no looking up is refused in its turn, by a throw: this is every job's way, and a promise costs.
+      return isLookedUp(submission)
+        ? admitted.catch((error) => this.#refuse(id, id, this.#refusal(error)))
+        : admitted;
     } catch (error) {
-      return this.#refuse(asked, asked, refusalOf(error));
+      return this.#refuse(id, id, refusalOf(error));
     }
   }
 
@@ -188,12 +192,12 @@ export class Door {
     const { id, key } = submission.spec;
     for (const name of [id, ...(key === null ? [] : [key])]) assertNoSecret(this.#world, name);
     if (submission.after.some((dependency) => dependency.id === id)) throw cycle(id);
-    const named = submission.isIdChosen
-      ? [{ id, workflow: id }, ...submission.after]
-      : submission.after;
-    return named.length === 0
-      ? this.#turn(submission, NOTHING_ENDED)
-      : this.#admitAfterLooking(submission, named);
+    return isLookedUp(submission)
+      ? this.#admitAfterLooking(
+          submission,
+          submission.isIdChosen ? [{ id, workflow: id }, ...submission.after] : submission.after,
+        )
+      : this.#turn(submission, NOTHING_ENDED);
   }
 
   /** A3: looks again when one of them left memory meanwhile. */
@@ -232,13 +236,13 @@ export class Door {
   #turn(submission: Submission, ended: ReadonlyMap<string, EndedJob>): Promise<Submitted> {
     const { id } = submission.spec;
     const isHeld = this.#world.handles.has(id);
-    return this.#world
-      .answer(`submit:${id}`, (turn) => this.#decide(turn, submission, ended))
-      .catch((error) => {
-        // The turn was too large: there is no such job, and nobody to settle the handle that was made for it.
-        if (!isHeld && this.#world.cells.task(id) === undefined) this.#world.handles.delete(id);
-        throw error;
-      });
+    try {
+      return this.#world.answer(`submit:${id}`, (turn) => this.#decide(turn, submission, ended));
+    } catch (error) {
+      // The turn was too large: there is no such job, and nobody to settle the handle that was made for it.
+      if (!isHeld && this.#world.cells.task(id) === undefined) this.#world.handles.delete(id);
+      throw error;
+    }
   }
 
   #decide(turn: Turn, submission: Submission, ended: ReadonlyMap<string, EndedJob>): Submitted {
@@ -396,6 +400,9 @@ export class Door {
     );
   }
 }
+
+/** Whether the journal is asked before the turn (A3). */
+const isLookedUp = ({ isIdChosen, after }: Submission): boolean => isIdChosen || after.length > 0;
 
 /** A refusal is a coded error; anything else is a defect that happened while deciding, and is told as one. */
 const refusalOf = (error: unknown): HoldfastError =>

@@ -39,7 +39,7 @@ export type Settlement =
     };
 
 interface Waiter {
-  resolve: (settlement: Settlement) => void;
+  settle: (settlement: Settlement) => void;
   reject: (error: HoldfastError) => void;
 }
 
@@ -67,10 +67,19 @@ export class JobHandle<Result = Json> {
    * (> 0; default: none) passes first; the job goes on then. Rejects with the owner's error (`fenced`, `journal`,
    * `illegal_state` after a detach) when this runtime ends before the job.
    */
-  async result(options: { readonly timeoutMs?: number } = {}): Promise<Result> {
-    const settlement = this.#settlement ?? (await this.#wait(options.timeoutMs));
-    if (settlement.kind === "failed") throw settlement.error;
-    return settlement.result as Result; // The definition's output schema parsed it before it was journaled.
+  result(options: { readonly timeoutMs?: number } = {}): Promise<Result> {
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0))
+      return Promise.reject(waitFault(timeoutMs));
+    return new Promise((resolve, reject) => {
+      const settle = (settlement: Settlement): void => {
+        if (settlement.kind === "failed") reject(settlement.error);
+        else resolve(settlement.result as Result); // The definition's output schema parsed it before it was journaled.
+      };
+      if (this.#settlement !== null) settle(this.#settlement);
+      else if (this.#abandoned !== null) reject(this.#abandoned);
+      else this.#wait({ settle, reject }, timeoutMs);
+    });
   }
 
   /** Asks the job to end (cooperatively when it runs). */
@@ -82,7 +91,7 @@ export class JobHandle<Result = Json> {
   settle(settlement: Settlement): void {
     if (this.#settlement !== null) return;
     this.#settlement = settlement;
-    for (const waiter of this.#waiters.splice(0)) waiter.resolve(settlement);
+    for (const waiter of this.#waiters.splice(0)) waiter.settle(settlement);
   }
 
   /** The owner has ended while the job had not: who waits here is told so; the job goes on under the next owner (H3). */
@@ -91,27 +100,22 @@ export class JobHandle<Result = Json> {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
   }
 
-  #wait(timeoutMs: number | undefined): Promise<Settlement> {
-    if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0))
-      return Promise.reject(waitFault(timeoutMs));
-    if (this.#abandoned !== null) return Promise.reject(this.#abandoned);
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = { resolve, reject };
-      this.#waiters.push(waiter);
-      if (timeoutMs === undefined) return;
-      const timer = wakeAfter(this.#ports.clock, timeoutMs, () => {
-        this.#waiters = this.#waiters.filter((each) => each !== waiter);
-        reject(waitTimeout(this.id, timeoutMs));
-      });
-      waiter.resolve = (settlement) => {
-        timer.cancel();
-        resolve(settlement);
-      };
-      waiter.reject = (error) => {
-        timer.cancel();
-        reject(error);
-      };
+  #wait(waiter: Waiter, timeoutMs: number | undefined): void {
+    this.#waiters.push(waiter);
+    if (timeoutMs === undefined) return;
+    const { settle, reject } = waiter;
+    const timer = wakeAfter(this.#ports.clock, timeoutMs, () => {
+      this.#waiters = this.#waiters.filter((each) => each !== waiter);
+      reject(waitTimeout(this.id, timeoutMs));
     });
+    waiter.settle = (settlement) => {
+      timer.cancel();
+      settle(settlement);
+    };
+    waiter.reject = (error) => {
+      timer.cancel();
+      reject(error);
+    };
   }
 }
 

@@ -162,9 +162,16 @@ export class JournalWriter {
     if (entry === undefined) return null;
     const index = this.#headIndex + this.#inFlight;
     this.#inFlight += 1;
-    const expectedLastSequence = this.#fencePosition + index - 1;
-    const expectedLastId = messageId(this.#writer, index - 1);
-    const message = { ...this.#message(entry, index), expectedLastSequence, expectedLastId };
+    const { part, parts, checksum, subject, body } = entry;
+    // One literal, not a spread: every message makes one.
+    const message = {
+      subject,
+      id: messageId(this.#writer, index),
+      frame: formatFrame({ writer: this.#writer, index, part, parts, checksum }),
+      body,
+      expectedLastSequence: this.#fencePosition + index - 1,
+      expectedLastId: messageId(this.#writer, index - 1),
+    };
     return { message, index };
   }
 

@@ -17,21 +17,29 @@ export class Answers {
     return this.#over;
   }
 
-  /** `ask` is called at once, and calls `resolve` when the answer is acknowledged. What it throws is the rejection. */
+  /**
+   * `ask` is called at once, and calls its argument when the answer is acknowledged. What it throws is thrown, at once: the
+   * promise rejects for the owner's end alone.
+   */
   give<Answer>(ask: (resolve: (answer: Answer) => void) => void): Promise<Answer> {
     if (this.#over !== null) return Promise.reject(this.#over);
-    return new Promise((resolve, reject) => {
+    let isRefused = false;
+    let refusal: unknown;
+    const answer = new Promise<Answer>((resolve, reject) => {
       this.#pending.add(reject);
       try {
-        ask((answer) => {
+        ask((given) => {
           this.#pending.delete(reject);
-          resolve(answer);
+          resolve(given);
         });
       } catch (error) {
         this.#pending.delete(reject);
-        throw error;
+        isRefused = true;
+        refusal = error;
       }
     });
+    if (isRefused) throw refusal;
+    return answer;
   }
 
   /** Nothing is acknowledged any more. What ended the owner first is what it is over for. */
