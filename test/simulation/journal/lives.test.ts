@@ -4,7 +4,8 @@
  * HOLDFAST_SEED=<n> replays one run. HOLDFAST_RUNS=<n> plays more of them than CI does.
  */
 import { describe, expect, it } from "vitest";
-import { type RunReport, run } from "./run.ts";
+import { complaintOf } from "./complaint.ts";
+import { run } from "./run.ts";
 
 /** Five to six lives each. */
 const RUNS_DEFAULT = 270;
@@ -17,21 +18,13 @@ const seeds =
     ? Array.from({ length: runs }, (_, at) => at + 1)
     : [Number(HOLDFAST_SEED)];
 
-/** What a failing run says: how to see it again, what was wrong, what happened before. */
-const complaint = ({ seed, violations, trace }: RunReport): string =>
-  [
-    `HOLDFAST_SEED=${seed} npx vitest run test/simulation/journal/lives.test.ts`,
-    ...violations.slice(0, 10),
-    ...trace,
-  ].join("\n");
-
 describe("lives", () => {
   it("[ES-3, ES-4, ES-8, ES-10] lose nothing that was acknowledged, double nothing, and leave one owner, whatever happens", async () => {
     let lives = 0;
     let resyncs = 0;
     for (const seed of seeds) {
       const report = await run({ seed });
-      if (report.violations.length > 0) expect.fail(complaint(report));
+      if (report.violations.length > 0) expect.fail(complaintOf(report));
       lives += report.lifeCount;
       resyncs += report.resyncCount;
     }

@@ -28,7 +28,10 @@ export interface RunOptions {
 }
 
 export interface Figures {
+  /** Owners that took the partition; some of them died over their recovery. */
   readonly lives: number;
+  /** Owners that recovered and were ready. */
+  readonly readyLives: number;
   readonly takeOvers: number;
   readonly crashes: number;
   readonly folds: number;
@@ -105,7 +108,7 @@ export class Simulation {
 
   async play(): Promise<RunReport> {
     for (let count = 0; count < ACTIONS_MAX; count += 1) {
-      if (!this.lives.some((life) => life.isAlive)) this.begin();
+      if (!this.lives.some((life) => life.isAlive) && this.#isWorthStarting()) this.begin();
       await this.#act(this.#random.weighted(this.climate.actions));
       if (this.#random.chance(0.1)) for (const life of this.open) life.checkFold();
     }
@@ -117,7 +120,8 @@ export class Simulation {
     const { machine, messages } = this.store;
     const notices = this.lives.flatMap((life) => life.notices);
     const figures: Figures = {
-      lives: this.lives.length,
+      lives: this.lives.filter(({ tap }) => tap.toldPosition() > 0).length,
+      readyLives: this.lives.filter(({ runtime }) => runtime !== null).length,
       takeOvers: this.lives.flatMap(({ ends }) => ends).filter(isFenced).length,
       crashes: this.#crashes,
       folds: this.lives.reduce((sum, life) => sum + life.foldCount, 0),
@@ -146,6 +150,12 @@ export class Simulation {
       trace: this.book.trace.slice(-TRACE_MAX),
       digest: () => JSON.stringify(facts()),
     };
+  }
+
+  /** Whoever starts while the store is away fails, which is seen often enough. */
+  #isWorthStarting(): boolean {
+    const { isUp, isFull, isSilent } = this.store;
+    return (isUp && !isFull && !isSilent) || this.#random.chance(0.1);
   }
 
   /** `isComplete`: it knows every type. */
@@ -195,7 +205,7 @@ export class Simulation {
       case "freeze":
       case "detach":
       case "shutdown":
-        return this.#strike(action, random.pick(this.lives));
+        return this.#strike(action);
       default:
         this.note(action);
         return this.#befall(action);
@@ -268,9 +278,11 @@ export class Simulation {
     }
   }
 
-  #strike(action: "kill" | "killSoon" | "freeze" | "detach" | "shutdown", life: Life): void {
-    if (!life.isAlive) return;
+  #strike(action: "kill" | "killSoon" | "freeze" | "detach" | "shutdown"): void {
     const random = this.#random;
+    const alive = this.lives.filter((life) => life.isAlive);
+    if (alive.length === 0) return;
+    const life = random.pick(alive);
     this.note(`${action} ${life.name}`);
     switch (action) {
       case "kill":
