@@ -22,6 +22,8 @@ export const INVARIANTS = {
   "at-least-once": "a start that was acknowledged to a living owner is run",
   "unknown-stays": "what is not safe to retry runs again only when a person ordered it",
   "steps-once": "the work of a step that is recorded is not done again",
+  "no-early-timer": "no timeout comes before its instant in journal time",
+  ordinals: "children of two steps of one parent share no ordinal",
   "terminal-stays": "a job is submitted once and ends once, and every caller hears the same end",
   "answers-acknowledged": "every answer rests on what the log has",
   "ends-orderly":
@@ -105,7 +107,18 @@ export class Book {
     this.#checkOf(id, "answers-acknowledged", sameJson(spec.input, facts.spec?.input), () => {
       return `${name} runs on other input than the log has`;
     });
+    this.#checkOf(
+      id,
+      "effects-after-ack",
+      dependencies.all.length === spec.dependencies.length,
+      () => {
+        return `${name} runs with ${dependencies.all.length} of ${spec.dependencies.length} dependencies`;
+      },
+    );
     for (const { id: dependency, result, error } of dependencies.all) {
+      this.check("effects-after-ack", error === null || spec.toleratesFailures, () => {
+        return `${name} runs though ${dependency} failed`;
+      });
       const { end } = this.facts.job(dependency);
       const isTold = end !== null && (error !== null || sameJson(fieldsOf(end).result, result));
       this.#checkOf(dependency, "answers-acknowledged", isTold, () => {

@@ -13,11 +13,13 @@ import type { JobSpec } from "../../../machines/job/spec.ts";
 
 export interface Move extends Transition {
   readonly position: number;
+  /** Journal time, ms. */
+  readonly t: number;
 }
 
 /** The members that are looked at, of whatever event; each is there where the event's type says so. */
 type EventFields = Readonly<
-  Record<"spec" | "attempt" | "key" | "name" | "value" | "result", unknown>
+  Record<"spec" | "attempt" | "key" | "name" | "value" | "result" | "timeoutAt", unknown>
 >;
 
 export const fieldsOf = (move: Transition): EventFields => move.event as unknown as EventFields; // Looked at by type.
@@ -106,6 +108,16 @@ export class Facts {
     return this.jobs.get(id) ?? new JobFacts(id);
   }
 
+  /** Positions of the records of a workflow, or of one job in it, in order. */
+  positionsOf(workflow: string, job: string | null): readonly number[] {
+    const positions = new Set<number>();
+    for (const { id, spec, moves } of this.jobs.values()) {
+      if (spec?.workflow !== workflow || (job !== null && id !== job)) continue;
+      for (const { position } of moves) positions.add(position);
+    }
+    return [...positions].sort((one, other) => one - other);
+  }
+
   /** The log has lost its end: everything is looked at anew. Returns the jobs of which something is gone. */
   forget(): readonly string[] {
     const before = this.#jobs;
@@ -152,7 +164,7 @@ export class Facts {
       const job = transition.actor.slice("job:".length);
       const facts = this.#jobs.get(job) ?? new JobFacts(job);
       this.#jobs.set(job, facts);
-      facts.moves.push({ ...transition, position });
+      facts.moves.push({ ...transition, position, t: decoded.body.t });
     }
   }
 }

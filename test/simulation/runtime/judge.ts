@@ -10,9 +10,13 @@
  */
 import { parseFrame } from "../../../actors/journal/frame.ts";
 import { JournalReader } from "../../../actors/journal/reader.ts";
+import type { Runtime } from "../../../actors/runtime/runtime.ts";
+import type { TaskCells } from "../../../actors/turn/cell.ts";
 import { LogCheck, type Report } from "../../../infra/verify/log-check.ts";
+import { ordinalOf } from "../../../machines/job/spec.ts";
 import { describe, isOrderlyEnd } from "../journal/life.ts";
 import type { Invariant } from "./book.ts";
+import { fieldsOf } from "./facts.ts";
 import type { Life } from "./life.ts";
 import type { Simulation } from "./run.ts";
 
@@ -32,6 +36,8 @@ export async function judge(simulation: Simulation): Promise<number> {
   checkEnds(simulation);
   checkRuns(simulation);
   checkGroups(simulation);
+  checkTimers(simulation);
+  checkOrdinals(simulation);
   return checkLog(simulation);
 }
 
@@ -108,22 +114,37 @@ const standingOf = ({ runtime }: Life): string =>
 function checkStanding(simulation: Simulation, { runtime }: Life): void {
   const check = checker(simulation, "settles");
   if (runtime === null) return;
-  const { cells, kinship } = runtime.world;
-  for (const { job, liveness } of cells.tasks()) {
-    const { value, context } = job.now;
-    const { spec, pending, waitingFor } = context;
-    const text = () => `${job.id} (${spec?.type}) rests as ${value}, ${liveness.now.value}`;
-    if (value === "interrupted") {
-      const isUnknown = liveness.now.value === "observer_unknown";
-      check(spec?.retryClass !== "safe_to_retry" && isUnknown, text);
-    } else if (value === "waiting") {
-      check(pending.length > 0 && pending.every((id) => cells.task(id) !== undefined), text);
-    } else {
-      const awaits = (kinship.family(job.id)?.live.size ?? 0) + waitingFor.length;
-      const isRunning = value === "running" || value === "cancelling" || value === "expiring";
-      check(spec?.kind === "doer" && isRunning && awaits > 0, text);
-    }
+  for (const cells of runtime.world.cells.tasks()) {
+    const { id, now } = cells.job;
+    check(mayRest(runtime, cells), () => {
+      return `${id} (${now.context.spec?.type}) rests as ${now.value}, ${cells.liveness.now.value}`;
+    });
+    check(
+      !isForsaken(runtime, cells),
+      () => `${id} rests as ${now.value}, and its parent has ended`,
+    );
   }
+}
+
+function mayRest({ world: { cells, kinship } }: Runtime, { job, liveness }: TaskCells): boolean {
+  const { value, context } = job.now;
+  const { spec, pending, waitingFor } = context;
+  if (value === "interrupted")
+    return spec?.retryClass !== "safe_to_retry" && liveness.now.value === "observer_unknown";
+  if (value === "waiting")
+    return pending.length > 0 && pending.every((id) => cells.task(id) !== undefined);
+  const awaits = (kinship.family(job.id)?.live.size ?? 0) + waitingFor.length;
+  return (
+    spec?.kind === "doer" && ["running", "cancelling", "expiring"].includes(value) && awaits > 0
+  );
+}
+
+/** Its parent has ended, its policy is to end with it, and nobody has told it so. */
+function isForsaken({ world: { cells } }: Runtime, { job }: TaskCells): boolean {
+  const { value, context } = job.now;
+  const { spec, cancel } = context;
+  if (spec === null || spec.parent === null || spec.whenParentEnds === "keep") return false;
+  return cells.task(spec.parent) === undefined && cancel === null && value !== "expiring";
 }
 
 /** J3. */
@@ -133,6 +154,8 @@ async function release(simulation: Simulation, survivor: Life): Promise<void> {
   survivor.checkFold();
   const { runtime } = survivor;
   if (runtime === null) return;
+  for (const id of simulation.book.facts.jobs.keys()) survivor.look(id, false);
+  await time.advance(1_000);
   const { timers, handles, journal } = runtime.world;
   const { runningJobs } = runtime.health();
   check(timers.size === 0 && handles.size === 0 && runningJobs === 0, () => {
@@ -169,7 +192,7 @@ function checkEnds(simulation: Simulation): void {
 
 /** Every start that an owner was told of while it lived has run. */
 function checkRuns(simulation: Simulation): void {
-  const { book, lives, groups, store } = simulation;
+  const { book, lives } = simulation;
   const check = checker(simulation, "at-least-once");
   const acknowledged = new Map<string, number>();
   for (const { runtime, tap } of lives) {
@@ -182,15 +205,48 @@ function checkRuns(simulation: Simulation): void {
     // What a job depends on is looked up before it runs, and its owner may die over it.
     if (spec === null || spec.dependencies.length > 0 || book.isForgiven(id)) continue;
     for (const start of facts.all("job.started")) {
-      const message = store.messages[start.position - 1];
-      const frame = message === undefined ? null : parseFrame(message.frame);
-      const parts = groups.get(message?.id ?? "")?.parts ?? 1;
-      const last = start.position + parts - (frame?.part ?? 1);
-      const isTold = last <= (acknowledged.get(frame?.writer ?? "") ?? 0);
-      const { attempt } = start.event as unknown as { attempt: number }; // A start's event.
+      const { attempt } = fieldsOf(start);
       const hasRun = book.ran.has(`${id}#${attempt}`) || facts.has("job.graceEnded", { attempt });
+      const { writer, last } = groupAt(simulation, start.position);
+      const isTold = last <= (acknowledged.get(writer) ?? 0);
       check(hasRun || !isTold, () => `${id}#${attempt} never ran`);
     }
+  }
+}
+
+/** Who wrote the message at this position, and where its group ends. */
+function groupAt({ store, groups }: Simulation, position: number) {
+  const message = store.messages[position - 1];
+  const frame = message === undefined ? null : parseFrame(message.frame);
+  const parts = groups.get(message?.id ?? "")?.parts ?? 1;
+  return { writer: frame?.writer ?? "", last: position + parts - (frame?.part ?? 1) };
+}
+
+/** No timeout is early. */
+function checkTimers(simulation: Simulation): void {
+  const check = checker(simulation, "no-early-timer");
+  for (const [id, facts] of simulation.book.facts.jobs) {
+    for (const { event, t } of facts.all("job.timeoutReached")) {
+      const { attempt } = event as unknown as { attempt: number }; // A timeout's event.
+      const start = facts.all("job.started").find((move) => fieldsOf(move).attempt === attempt);
+      const dueAt = start === undefined ? Number.NaN : Number(fieldsOf(start).timeoutAt);
+      check(t >= dueAt, () => `${id}#${attempt} times out at ${t}, not before ${dueAt}`);
+    }
+  }
+}
+
+/** Children of two steps share no ordinal (TREE-3). */
+function checkOrdinals(simulation: Simulation): void {
+  const check = checker(simulation, "ordinals");
+  const stepOf = new Map<string, string>();
+  for (const { spec } of simulation.book.facts.jobs.values()) {
+    // A key that was chosen names the doer, the step and the place in it.
+    if (spec === null || spec.parent === null || spec.key?.startsWith("#") !== false) continue;
+    const ordinal = `${spec.parent} ${ordinalOf(spec)}`;
+    const step = spec.key.slice(0, spec.key.lastIndexOf("-"));
+    const known = stepOf.get(ordinal) ?? step;
+    check(known === step, () => `${step} and ${known} share the ordinal ${ordinal}`);
+    stepOf.set(ordinal, step);
   }
 }
 

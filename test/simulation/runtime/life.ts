@@ -332,6 +332,32 @@ export class Life implements Site {
     );
   }
 
+  /** Asks for the records of a job, or of its workflow: all that were acknowledged when it was asked, and nothing void. */
+  look(job: string, isWhole: boolean): void {
+    const runtime = this.#runtime;
+    if (runtime === null) return;
+    const { book } = this.#options;
+    const { workflow } = book.facts.job(job).spec ?? {};
+    if (workflow === undefined) return;
+    const through = runtime.world.journal.acknowledgedPosition;
+    const before = book.facts.positionsOf(workflow, isWhole ? null : job);
+    const records = isWhole ? runtime.recordsOf(workflow) : runtime.recordsOfJob(job);
+    this.#called(`records of ${job}`, records).then(
+      (read) => {
+        const positions = read.map(({ position }) => position);
+        const valid = new Set(book.facts.positionsOf(workflow, isWhole ? null : job));
+        const due = before.filter((position) => position <= through && valid.has(position));
+        // A fenced owner that does not know it yet may read as its own what is void already.
+        const isSound = !this.isCurrent || positions.every((position) => valid.has(position));
+        const holds = this.hasLost || (isSound && due.every((each) => positions.includes(each)));
+        book.check("readers-agree", holds, () => {
+          return `${this.name} reads of ${isWhole ? workflow : job} ${positions}; due are ${due}, valid ${[...valid]}`;
+        });
+      },
+      (error) => this.#rejected("a look at records", error),
+    );
+  }
+
   /** Compares memory with a fold of the log, when nothing is under way. */
   checkFold(): void {
     const { book, store } = this.#options;

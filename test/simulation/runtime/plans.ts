@@ -7,7 +7,7 @@ import type { Random } from "../../../infra/simulated/random.ts";
 
 /** Tools by their class, and doers by what becomes of the children they leave. */
 export const TOOL_TYPES = ["safe", "unknown", "unsafe"] as const;
-export const DOER_TYPES = ["flow", "keeper"] as const;
+export const DOER_TYPES = ["flow", "keeper", "fragile"] as const;
 export type ToolType = (typeof TOOL_TYPES)[number];
 export type DoerType = (typeof DOER_TYPES)[number];
 
@@ -37,10 +37,18 @@ export type JobPlan =
 
 export type StageItem =
   | { readonly do: "child"; readonly child: ChildPlan }
-  | { readonly do: "step"; readonly key: string; readonly ms: number }
+  | {
+      readonly do: "step";
+      readonly key: string;
+      readonly ms: number;
+      /** Whether its work throws in the first attempt of the job. */
+      readonly failsFirst: boolean;
+    }
   | { readonly do: "wait"; readonly name: string };
 
 export interface DoerPlan {
+  /** Whether it lets a cancel through; one that does not goes on with whatever is refused to it. */
+  readonly heeds: boolean;
   /** One after the other; what one holds runs side by side. */
   readonly stages: readonly (readonly StageItem[])[];
 }
@@ -73,9 +81,10 @@ function drawDoer(random: Random, label: string, depth: number): JobPlan {
     );
     for (const item of items)
       if (item.do === "child" && item.child.key !== null) keys.push(item.child.key);
-    return items;
+    // The same once more, at the same time: it is the same child, step or wait.
+    return random.chance(0.1) ? [...items, random.pick(items)] : items;
   });
-  return { type: random.pick(DOER_TYPES), input: { stages } };
+  return { type: random.pick(DOER_TYPES), input: { heeds: random.chance(0.7), stages } };
 }
 
 function drawItem(
@@ -85,7 +94,10 @@ function drawItem(
   depth: number,
 ): StageItem {
   const kind = random.weighted({ child: 7, step: 2, wait: 1 });
-  if (kind === "step") return { do: "step", key: name, ms: random.pick([0, 10, 300]) };
+  if (kind === "step") {
+    const ms = random.pick([0, 10, 300]);
+    return { do: "step", key: name, ms, failsFirst: random.chance(0.1) };
+  }
   if (kind === "wait") return { do: "wait", name };
   const job =
     depth < DEPTH_MAX && random.chance(0.25) ? drawDoer(random, name, depth + 1) : drawTool(random);
@@ -112,6 +124,7 @@ export function drawRoot(random: Random, number: number, known: readonly string[
   const job = random.chance(0.55) ? drawTool(random) : drawDoer(random, label, 0);
   const count = known.length === 0 ? 0 : random.pick([0, 0, 0, 1, 2]);
   const after = Array.from({ length: count }, () => random.pick(known));
+  if (random.chance(0.03)) after.push("nobody");
   return {
     job,
     id: random.chance(0.5) ? label : null,

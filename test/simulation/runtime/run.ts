@@ -47,6 +47,8 @@ export interface Figures {
 export interface RunReport {
   readonly seed: number;
   readonly figures: Figures;
+  /** Every kind of move that a job made: `<from> <event> <to>`. */
+  readonly moves: ReadonlySet<string>;
   /** Empty when all is well. */
   readonly violations: readonly Violation[];
   /** The last things that happened. */
@@ -108,7 +110,11 @@ export class Simulation {
 
   async play(): Promise<RunReport> {
     for (let count = 0; count < ACTIONS_MAX; count += 1) {
-      if (!this.lives.some((life) => life.isAlive) && this.#isWorthStarting()) this.begin();
+      if (!this.lives.some((life) => life.isAlive) && this.#isWorthStarting()) {
+        this.begin();
+        // Long enough for most to be ready, so that not all die over their start.
+        if (this.#random.chance(0.7)) await this.time.advance(this.#random.integer(30, 150));
+      }
       await this.#act(this.#random.weighted(this.climate.actions));
       if (this.#random.chance(0.1)) for (const life of this.open) life.checkFold();
     }
@@ -133,6 +139,9 @@ export class Simulation {
       voids,
       events: machine.time.ranCount,
     };
+    const moves = [...this.book.facts.jobs.values()].flatMap((job) =>
+      job.moves.map(({ from, event, to }) => `${from} ${event.type.replace("job.", "")} ${to}`),
+    );
     const facts = () => [
       machine.time.nowMs,
       machine.time.ranCount,
@@ -146,6 +155,7 @@ export class Simulation {
     return {
       seed: this.#options.seed,
       figures,
+      moves: new Set(moves),
       violations: this.book.violations,
       trace: this.book.trace.slice(-TRACE_MAX),
       digest: () => JSON.stringify(facts()),
@@ -214,17 +224,27 @@ export class Simulation {
 
   #ask(action: "submit" | "resubmit" | "command"): void {
     const random = this.#random;
-    const { open } = this;
-    if (open.length === 0) return;
-    const life = random.pick(open);
-    if (action === "command") return this.command(life);
+    // Now and then somebody asks an owner that is stopping, or is over and does not know who asks.
+    const isLate = random.chance(0.05);
+    const asked = this.lives.filter(({ phase, clock, runtime }) => {
+      return phase === "open" || (isLate && runtime !== null && !clock.isDead);
+    });
+    if (asked.length === 0) return;
+    const life = random.pick(asked);
+    if (action === "command") {
+      // Several at once race for the same job now and then.
+      for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left -= 1) this.command(life);
+      return;
+    }
     if (action === "submit") {
       if (this.#roots.length >= ROOTS_MAX) return;
       const known = [...this.book.facts.jobs.keys()];
       const root = drawRoot(random, this.#roots.length + 1, known);
       this.#roots.push(root);
       this.note(`submit ${root.id ?? root.job.type} to ${life.name}`);
-      return life.submit(root);
+      life.submit(root);
+      if (random.chance(0.1)) life.submit(root); // Twice in one instant.
+      return;
     }
     const chosen = this.#roots.filter(({ id }) => id !== null);
     if (chosen.length === 0) return;
@@ -240,14 +260,17 @@ export class Simulation {
     const random = this.#random;
     const jobs = [...this.book.facts.jobs.values()];
     if (jobs.length === 0) return;
-    const job = random.pick(jobs);
+    // The newest are the likeliest to be live.
+    const job = random.pick(random.chance(0.5) ? jobs.slice(-4) : jobs);
     const { id } = job;
-    switch (random.weighted({ cancel: 2, find: 3, resolve: 3, answer: 3 })) {
+    switch (random.weighted({ cancel: 2, find: 2, look: 2, resolve: 3, answer: 3 })) {
       case "cancel":
         this.note(`cancel ${id} at ${life.name}`);
         return life.cancel(id);
       case "find":
         return life.find(id);
+      case "look":
+        return life.look(id, random.chance(0.4));
       case "resolve": {
         const lost = jobs.filter(({ state }) => state === "interrupted");
         return this.resolve(life, (lost.length === 0 ? job : random.pick(lost)).id);

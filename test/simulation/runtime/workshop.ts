@@ -38,20 +38,26 @@ export function definitionsAt(site: Site): Definitions {
       ...(retry === undefined ? {} : { retry }),
       run: (context, plan) => work(site, context, plan),
     });
-  const doer = (type: DoerType, childrenLeft: "cancel" | "keep") =>
+  const doer = (
+    type: DoerType,
+    childrenLeft: "cancel" | "keep",
+    retry: Parameters<typeof defineDoer>[0]["retry"] = {},
+  ) =>
     defineDoer({
       type,
       input: z.custom<DoerPlan>(),
       output: z.unknown(),
       childrenLeft,
+      retry,
       run: (context, plan) => orchestrate(site, definitions, context, plan),
     });
   const definitions: Definitions = {
-    safe: tool("safe", { class: "safe_to_retry", budget: 2 }),
+    safe: tool("safe", { class: "safe_to_retry", budget: 1 }),
     unknown: tool("unknown", undefined),
     unsafe: tool("unsafe", { class: "non_idempotent_no_automatic_retry" }),
     flow: doer("flow", "cancel"),
     keeper: doer("keeper", "keep"),
+    fragile: doer("fragile", "cancel", { class: "unknown_no_automatic_retry" }),
   };
   return definitions;
 }
@@ -71,55 +77,65 @@ const told = (context: ToolContext, heeds: boolean): Promise<never> =>
     if (heeds) context.onCancel(() => reject(new RangeError("it was told to end")));
   });
 
+/** One attempt of a doer, with the children it has asked for so far. */
+interface Course {
+  readonly site: Site;
+  readonly definitions: Definitions;
+  readonly context: DoerContext;
+  readonly handles: Map<string, JobHandle<unknown>>;
+  readonly heeds: boolean;
+}
+
 async function orchestrate(
   site: Site,
   definitions: Definitions,
   context: DoerContext,
-  { stages }: DoerPlan,
+  { stages, heeds }: DoerPlan,
 ): Promise<Json> {
   site.began(context);
-  const handles = new Map<string, JobHandle<unknown>>();
+  const course: Course = { site, definitions, context, handles: new Map(), heeds };
   const results: Json[] = [];
   for (const items of stages) {
-    context.checkCancellation();
+    if (heeds) context.checkCancellation();
+    if (context.isOver) break; // Nothing can be asked for any more.
     context.nextStep();
-    const under = items.map((item) => play(site, definitions, context, handles, item));
-    results.push(await Promise.all(under));
+    results.push(await Promise.all(items.map((item) => stubbornly(course, item))));
   }
   return results;
 }
 
-async function play(
-  site: Site,
-  definitions: Definitions,
-  context: DoerContext,
-  handles: Map<string, JobHandle<unknown>>,
-  item: StageItem,
-): Promise<Json> {
-  if (item.do === "child") return await child(site, definitions, context, handles, item.child);
+/** What does not heed takes a refusal as a result. */
+async function stubbornly(course: Course, item: StageItem): Promise<Json> {
+  if (course.heeds) return await play(course, item);
+  try {
+    return await play(course, item);
+  } catch (error) {
+    return { failed: (error as { code?: string }).code ?? String(error) }; // Whatever was thrown.
+  }
+}
+
+async function play(course: Course, item: StageItem): Promise<Json> {
+  const { site, context } = course;
+  if (item.do === "child") return await child(course, item.child);
   if (item.do === "wait") {
     const { name } = item;
     const value = await context.waitFor(name);
     site.given(context, "job.answered", { name, value });
     return value;
   }
-  const { key, ms } = item;
+  const { key, ms, failsFirst } = item;
   const value = await context.step(key, async () => {
     site.stepBegan(context, key);
     if (ms > 0) await site.pause(ms);
+    if (failsFirst && context.attempt === 1) throw new RangeError("it breaks at first");
     return site.nonce();
   });
   site.given(context, "job.stepRecorded", { key, value });
   return value;
 }
 
-async function child(
-  site: Site,
-  definitions: Definitions,
-  context: DoerContext,
-  handles: Map<string, JobHandle<unknown>>,
-  plan: ChildPlan,
-): Promise<Json> {
+async function child(course: Course, plan: ChildPlan): Promise<Json> {
+  const { site, definitions, context, handles } = course;
   const { key, type, input, timeoutMs, toleratesFailures, isLeft } = plan;
   const after = plan.after.flatMap((name) => handles.get(name) ?? []);
   const handle = await context.submitInCurrentStep(definitions[type], input, {
