@@ -251,8 +251,8 @@ export class Simulation {
     const root = random.pick(chosen);
     this.note(`submit ${root.id} again to ${life.name}`);
     // The same content is the same job, other content is a conflict.
-    const other = drawRoot(random, 0, []).job;
-    life.submit(random.chance(0.8) ? root : { ...root, job: other });
+    const other = drawRoot(random, 0, []);
+    life.submit(random.chance(0.8) ? root : { ...other, id: root.id });
   }
 
   /** A person's word on some job. */
