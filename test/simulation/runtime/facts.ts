@@ -8,7 +8,7 @@ import { decodeBody, type Transition } from "../../../actors/journal/codec.ts";
 import { type Frame, parseFrame } from "../../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../../actors/journal/log.ts";
 import type { SimulatedStore } from "../../../infra/simulated/store.ts";
-import { JOB_FINALS } from "../../../machines/job/chart.ts";
+import { jobChart } from "../../../machines/job/chart.ts";
 import type { JobSpec } from "../../../machines/job/spec.ts";
 
 export interface Move extends Transition {
@@ -39,7 +39,7 @@ export class JobFacts {
 
   /** The move that ended it; null while it has not ended. */
   get end(): Move | null {
-    return this.moves.find(({ to }) => JOB_FINALS.includes(to)) ?? null;
+    return this.moves.find(({ to }) => jobChart.finals.includes(to)) ?? null;
   }
 
   get state(): string {

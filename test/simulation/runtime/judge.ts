@@ -10,7 +10,8 @@
  */
 import { parseFrame } from "../../../actors/journal/frame.ts";
 import { JournalReader } from "../../../actors/journal/reader.ts";
-import type { Runtime } from "../../../actors/runtime/runtime.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
+import type { World } from "../../../actors/runtime/world.ts";
 import type { TaskCells } from "../../../actors/turn/cell.ts";
 import { LogCheck, type Report } from "../../../infra/verify/log-check.ts";
 import { ordinalOf } from "../../../machines/job/spec.ts";
@@ -56,8 +57,8 @@ async function calm(simulation: Simulation): Promise<Life | null> {
   await time.advance(20_000);
   const settled = (): boolean =>
     lives.every(({ phase }) => phase !== "starting" && phase !== "stopping");
-  const isDrained = ({ phase, runtime }: Life): boolean =>
-    phase !== "open" || runtime?.world.journal.pendingCount === 0;
+  const isDrained = ({ phase, world }: Life): boolean =>
+    phase !== "open" || world?.journal.pendingCount === 0;
   try {
     await time.runUntil(settled, CALM_MS_MAX);
     if (!simulation.open.some(({ isComplete }) => isComplete)) {
@@ -96,43 +97,52 @@ async function rest(simulation: Simulation, survivor: Life): Promise<void> {
   checkStanding(simulation, survivor);
   survivor.checkFold();
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const live = [...(survivor.runtime?.world.cells.tasks() ?? [])].map(({ job }) => job);
+    const live = [...(survivor.world?.cells.tasks() ?? [])].map(({ job }) => job);
     if (live.length === 0) return;
-    for (const { id, now } of live) {
-      if (now.value === "interrupted") simulation.resolve(survivor, id);
-      else if (now.context.awaited.length > 0) simulation.answer(survivor, id);
-    }
+    for (const job of live) giveWord(simulation, survivor, job);
     await time.advance(REST_MS);
   }
   check(false, () => `after every word that can be given, there are ${standingOf(survivor)}`);
 }
 
-const standingOf = ({ runtime }: Life): string =>
-  [...(runtime?.world.cells.tasks() ?? [])].map(({ job }) => `${job.id} ${job.now.value}`).join();
+/** What a person can say of a job that rests. */
+function giveWord(simulation: Simulation, survivor: Life, { id, now }: TaskCells["job"]): void {
+  if (now.value === "interrupted") simulation.resolve(survivor, id);
+  else if (now.context.awaited.length > 0) simulation.answer(survivor, id);
+  else if (now.value === "waiting") simulation.tell(survivor, now.context.pending);
+}
+
+const standingOf = ({ world }: Life): string =>
+  [...(world?.cells.tasks() ?? [])].map(({ job }) => `${job.id} ${job.now.value}`).join();
 
 /** Where a job may rest: nobody saw its end and its class asks for a person, or it hangs on such a job, or on an answer. */
-function checkStanding(simulation: Simulation, { runtime }: Life): void {
+function checkStanding(simulation: Simulation, { world }: Life): void {
   const check = checker(simulation, "settles");
-  if (runtime === null) return;
-  for (const cells of runtime.world.cells.tasks()) {
+  if (world === null) return;
+  for (const cells of world.cells.tasks()) {
     const { id, now } = cells.job;
-    check(mayRest(runtime, cells), () => {
+    check(mayRest(simulation, world, cells), () => {
       return `${id} (${now.context.spec?.type}) rests as ${now.value}, ${cells.liveness.now.value}`;
     });
-    check(
-      !isForsaken(runtime, cells),
-      () => `${id} rests as ${now.value}, and its parent has ended`,
-    );
+    check(!isForsaken(world, cells), () => `${id} rests as ${now.value}, and its parent has ended`);
   }
 }
 
-function mayRest({ world: { cells, kinship } }: Runtime, { job, liveness }: TaskCells): boolean {
+function mayRest(
+  { book }: Simulation,
+  { cells, kinship }: World,
+  { job, liveness }: TaskCells,
+): boolean {
   const { value, context } = job.now;
   const { spec, pending, waitingFor } = context;
   if (value === "interrupted")
     return spec?.retryClass !== "safe_to_retry" && liveness.now.value === "observer_unknown";
-  if (value === "waiting")
-    return pending.length > 0 && pending.every((id) => cells.task(id) !== undefined);
+  if (value === "waiting") {
+    // Who tolerates failures waits until it is known what a failed one did (GATE-1).
+    const isGated = (id: string): boolean =>
+      spec?.toleratesFailures === true && book.facts.job(id).end !== null;
+    return pending.length > 0 && pending.every((id) => cells.task(id) !== undefined || isGated(id));
+  }
   const awaits = (kinship.family(job.id)?.live.size ?? 0) + waitingFor.length;
   return (
     spec?.kind === "doer" && ["running", "cancelling", "expiring"].includes(value) && awaits > 0
@@ -140,7 +150,7 @@ function mayRest({ world: { cells, kinship } }: Runtime, { job, liveness }: Task
 }
 
 /** Its parent has ended, its policy is to end with it, and nobody has told it so. */
-function isForsaken({ world: { cells } }: Runtime, { job }: TaskCells): boolean {
+function isForsaken({ cells }: World, { job }: TaskCells): boolean {
   const { value, context } = job.now;
   const { spec, cancel } = context;
   if (spec === null || spec.parent === null || spec.whenParentEnds === "keep") return false;
@@ -156,7 +166,7 @@ async function release(simulation: Simulation, survivor: Life): Promise<void> {
   if (runtime === null) return;
   for (const id of simulation.book.facts.jobs.keys()) survivor.look(id, false);
   await time.advance(1_000);
-  const { timers, handles, journal } = runtime.world;
+  const { timers, handles, journal } = worldOf(runtime);
   const { runningJobs } = runtime.health();
   check(timers.size === 0 && handles.size === 0 && runningJobs === 0, () => {
     return `all jobs have ended, and there are ${timers.size} timers, ${handles.size} handles, ${runningJobs} running`;
@@ -179,9 +189,9 @@ async function release(simulation: Simulation, survivor: Life): Promise<void> {
 
 function checkEnds(simulation: Simulation): void {
   const check = checker(simulation, "ends-orderly");
-  for (const { name, ends, hasLost, runtime, tap } of simulation.lives) {
+  for (const { name, ends, hasLost, world, tap } of simulation.lives) {
     check(ends.length <= 1, () => `${name} ended ${ends.length} times`);
-    const fence = runtime?.world.journal.fencePosition ?? 0;
+    const fence = world?.journal.fencePosition ?? 0;
     for (const error of ends) {
       check(isOrderlyEnd(error, { hasLost, fence }), () => {
         return `${name}, fenced at ${fence}, told of ${tap.toldPosition()}, ended by ${describe(error)}`;
@@ -195,8 +205,8 @@ function checkRuns(simulation: Simulation): void {
   const { book, lives } = simulation;
   const check = checker(simulation, "at-least-once");
   const acknowledged = new Map<string, number>();
-  for (const { runtime, tap } of lives) {
-    const position = runtime?.world.journal.acknowledgedPosition ?? 0;
+  for (const { world, tap } of lives) {
+    const position = world?.journal.acknowledgedPosition ?? 0;
     for (const writer of tap.writers) acknowledged.set(writer, position);
   }
   for (const [id, facts] of book.facts.jobs) {

@@ -10,8 +10,8 @@ import type { HoldfastError } from "../../../actors/errors.ts";
 import type { Resolution } from "../../../actors/jobs/commands.ts";
 import type { JobHandle } from "../../../actors/jobs/handle.ts";
 import type { Log } from "../../../actors/journal/log.ts";
-import { Runtime } from "../../../actors/runtime/runtime.ts";
-import type { Notice } from "../../../actors/runtime/world.ts";
+import { Runtime, worldOf } from "../../../actors/runtime/runtime.ts";
+import type { Notice, World } from "../../../actors/runtime/world.ts";
 import { SimulatedClock } from "../../../infra/simulated/clock.ts";
 import { SimulatedIds } from "../../../infra/simulated/ids.ts";
 import { SimulatedLog } from "../../../infra/simulated/log.ts";
@@ -97,12 +97,17 @@ export class Life implements Site {
   }
 
   get isCurrent(): boolean {
-    return this.#runtime?.world.journal.fencePosition === this.#options.book.facts.fence;
+    return this.world?.journal.fencePosition === this.#options.book.facts.fence;
   }
 
   /** Null before it has started. */
   get runtime(): Runtime | null {
     return this.#runtime;
+  }
+
+  /** Its parts; null before it has started. */
+  get world(): World | null {
+    return this.#runtime === null ? null : worldOf(this.#runtime);
   }
 
   /** Calls that are not answered. */
@@ -131,7 +136,7 @@ export class Life implements Site {
       this.#runtime = runtime;
       plant.runtime?.(runtime);
       if (this.#phase === "starting") this.#phase = "open";
-      const { setAside } = runtime.world;
+      const { setAside } = worldOf(runtime);
       book.check("fold-is-live", setAside.size === 0, () => {
         return `${name} has set aside ${[...setAside.keys()]}`;
       });
@@ -198,7 +203,8 @@ export class Life implements Site {
     if (exits) this.clock.kill();
   }
 
-  #checkShutDown({ world: { cells, journal } }: Runtime): void {
+  #checkShutDown(runtime: Runtime): void {
+    const { cells, journal } = worldOf(runtime);
     if (journal.pendingCount > 0) return; // The log was away.
     const left = [...cells.tasks()].flatMap(({ job: { id, now } }) =>
       now.value === "interrupted" || (now.value === "queued" && now.context.attempt > 0)
@@ -210,7 +216,8 @@ export class Life implements Site {
     });
   }
 
-  #checkStopped({ world: { timers, handles } }: Runtime): void {
+  #checkStopped(runtime: Runtime): void {
+    const { timers, handles } = worldOf(runtime);
     this.#options.book.check("nothing-hangs", timers.size === 0 && handles.size === 0, () => {
       return `${this.name} has stopped and holds ${timers.size} timers, ${handles.size} handles`;
     });
@@ -280,6 +287,7 @@ export class Life implements Site {
     this.#called(`resolve ${job}`, runtime.resolve(job, resolution, "ada", "seen")).then(
       () => {
         const facts = book.facts.job(job);
+        if (resolution.kind === "known") return book.answered(job, facts.end !== null, "known");
         const event = {
           retry: "job.rerunScheduled",
           completed: "job.resolvedCompleted",
@@ -293,8 +301,9 @@ export class Life implements Site {
 
   #unresolved(job: string, error: HoldfastError): void {
     const state = error.details?.["state"];
-    const isRefusal = typeof state === "string" || error.code === "not_found";
-    if (!isRefusal) return this.#rejected("resolve", error);
+    // It ended otherwise meanwhile, or nobody waits for it any more.
+    const isRefusal = error.code === "illegal_state" || error.code === "not_found";
+    if (!isRefusal && error.code !== "retry_refused") return this.#rejected("resolve", error);
     const { book } = this.#options;
     if (typeof state === "string")
       book.answered(job, book.facts.job(job).wasIn(state), `resolve says ${state}`);
@@ -339,7 +348,7 @@ export class Life implements Site {
     const { book } = this.#options;
     const { workflow } = book.facts.job(job).spec ?? {};
     if (workflow === undefined) return;
-    const through = runtime.world.journal.acknowledgedPosition;
+    const through = worldOf(runtime).journal.acknowledgedPosition;
     const before = book.facts.positionsOf(workflow, isWhole ? null : job);
     const records = isWhole ? runtime.recordsOf(workflow) : runtime.recordsOfJob(job);
     this.#called(`records of ${job}`, records).then(
@@ -362,7 +371,7 @@ export class Life implements Site {
   checkFold(): void {
     const { book, store } = this.#options;
     if (this.#phase !== "open" || this.#runtime === null || this.hasLost) return;
-    const { journal } = this.#runtime.world;
+    const { journal } = worldOf(this.#runtime);
     if (journal.state !== "open" || journal.pendingCount > 0 || !this.isCurrent) return;
     this.foldCount += 1;
     try {

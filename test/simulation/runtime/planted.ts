@@ -6,7 +6,7 @@
  */
 import { checksumOf, formatFrame, parseFrame } from "../../../actors/journal/frame.ts";
 import type { Log, StoredMessage } from "../../../actors/journal/log.ts";
-import type { Runtime } from "../../../actors/runtime/runtime.ts";
+import { type Runtime, worldOf } from "../../../actors/runtime/runtime.ts";
 import { PLANTED as PLANTED_IN_JOURNAL } from "../journal/planted.ts";
 import type { Invariant } from "./book.ts";
 import type { Plant } from "./life.ts";
@@ -24,7 +24,8 @@ const inJournal = (name: string): Plant => {
 };
 
 /** T2: effects and answers leave when their group is staged. */
-function releaseAtOnce({ world: { journal } }: Runtime): void {
+function releaseAtOnce(runtime: Runtime): void {
+  const { journal } = worldOf(runtime);
   const append = journal.append.bind(journal);
   journal.append = (messages, onAcknowledged) => {
     append(messages, () => undefined);
@@ -33,7 +34,8 @@ function releaseAtOnce({ world: { journal } }: Runtime): void {
 }
 
 /** T2 for what names no event: refusals, second handles and queries leave at once. */
-function answerAtOnce({ world: { journal } }: Runtime): void {
+function answerAtOnce(runtime: Runtime): void {
+  const { journal } = worldOf(runtime);
   journal.barrier = (callback) => queueMicrotask(callback);
 }
 

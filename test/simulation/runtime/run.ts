@@ -292,9 +292,15 @@ export class Simulation {
     else life.resolve(job, { kind });
   }
 
+  /** Says of those that have ended that it is known what they did. */
+  tell(life: Life, jobs: readonly string[]): void {
+    for (const job of jobs)
+      if (this.book.facts.job(job).end !== null) life.resolve(job, { kind: "known" });
+  }
+
   /** Answers whatever the job waits for. */
   answer(life: Life, job: string): void {
-    const awaited = life.runtime?.world.cells.task(job)?.job.now.context.awaited ?? [];
+    const awaited = life.world?.cells.task(job)?.job.now.context.awaited ?? [];
     for (const name of awaited.length === 0 ? ["nothing"] : awaited) {
       this.note(`answer ${name} of ${job} at ${life.name}`);
       life.answer(job, name, `answer ${this.#random.integer(1, 1_000_000)}`);
