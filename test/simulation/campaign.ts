@@ -8,8 +8,7 @@ import { parseArgs } from "node:util";
 import { say } from "../support/say.ts";
 import { complaintOf as journalComplaint } from "./journal/complaint.ts";
 import { run as runJournal } from "./journal/run.ts";
-import { complaintOf as runtimeComplaint } from "./runtime/complaint.ts";
-import { type Figures, run as runRuntime } from "./runtime/run.ts";
+import { type Figures, run as runRuntime, complaintOf as runtimeComplaint } from "./runtime/run.ts";
 
 const LIVES_DEFAULT = 100_000;
 const PROGRESS_MS = 10_000;

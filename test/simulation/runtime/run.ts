@@ -10,7 +10,7 @@ import { drawnFates } from "../../../infra/simulated/fates.ts";
 import { Random } from "../../../infra/simulated/random.ts";
 import { SimulatedStore } from "../../../infra/simulated/store.ts";
 import { drawForeign } from "../journal/weather.ts";
-import { Book, type Violation } from "./book.ts";
+import { Book, INVARIANTS, type Violation } from "./book.ts";
 import { type Action, type Climate, drawClimate } from "./climate.ts";
 import { judge } from "./judge.ts";
 import { Life, type Plant } from "./life.ts";
@@ -56,6 +56,18 @@ export interface RunReport {
   /** Alike for runs that went alike. */
   readonly digest: () => string;
 }
+
+const VIOLATIONS_TOLD_MAX = 10;
+
+/** What a failing run says: how to see it again, what was wrong, what happened before. */
+export const complaintOf = ({ seed, violations, trace }: RunReport): string =>
+  [
+    `HOLDFAST_SEED=${seed} npx vitest run test/simulation/runtime/lives.test.ts`,
+    ...violations
+      .slice(0, VIOLATIONS_TOLD_MAX)
+      .map(({ invariant, text }) => `${invariant} (${INVARIANTS[invariant]}): ${text}`),
+    ...trace,
+  ].join("\n");
 
 export async function run(options: RunOptions): Promise<RunReport> {
   const random = new Random(options.seed);
