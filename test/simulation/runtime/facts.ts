@@ -77,6 +77,8 @@ export class Facts {
   readonly #store: SimulatedStore;
   #jobs = new Map<string, JobFacts>();
   #valid = new Set<string>();
+  /** Position at which each record's group ends. */
+  #groupEnds = new Map<number, number>();
   #parts: Part[] = [];
   #writer = "";
   #fence = 0;
@@ -108,6 +110,11 @@ export class Facts {
     return this.jobs.get(id) ?? new JobFacts(id);
   }
 
+  /** Where the group of the valid record at this position ends: it counts when that is acknowledged. */
+  groupEndOf(position: number): number {
+    return this.#groupEnds.get(position) ?? position;
+  }
+
   /** Positions of the records of a workflow, or of one job in it, in order. */
   positionsOf(workflow: string, job: string | null): readonly number[] {
     const positions = new Set<number>();
@@ -123,6 +130,7 @@ export class Facts {
     const before = this.#jobs;
     this.#jobs = new Map();
     this.#valid = new Set();
+    this.#groupEnds = new Map();
     this.#parts = [];
     this.#writer = "";
     this.#fence = 0;
@@ -152,7 +160,11 @@ export class Facts {
     if (frame.writer !== this.#writer || frame.index !== this.#nextIndex) return;
     this.#nextIndex += 1;
     this.#parts.push({ message, frame });
-    if (frame.part === frame.parts) for (const part of this.#parts.splice(0)) this.#record(part);
+    if (frame.part !== frame.parts) return;
+    for (const part of this.#parts.splice(0)) {
+      this.#groupEnds.set(part.message.sequence, message.sequence);
+      this.#record(part);
+    }
   }
 
   #record({ message: { id, sequence: position, body } }: Part): void {

@@ -349,13 +349,15 @@ export class Life implements Site {
     const { workflow } = book.facts.job(job).spec ?? {};
     if (workflow === undefined) return;
     const through = worldOf(runtime).journal.acknowledgedPosition;
-    const before = book.facts.positionsOf(workflow, isWhole ? null : job);
+    const before = book.facts
+      .positionsOf(workflow, isWhole ? null : job)
+      .filter((position) => book.facts.groupEndOf(position) <= through);
     const records = isWhole ? runtime.recordsOf(workflow) : runtime.recordsOfJob(job);
     this.#called(`records of ${job}`, records).then(
       (read) => {
         const positions = read.map(({ position }) => position);
         const valid = new Set(book.facts.positionsOf(workflow, isWhole ? null : job));
-        const due = before.filter((position) => position <= through && valid.has(position));
+        const due = before.filter((position) => valid.has(position));
         // A fenced owner that does not know it yet may read as its own what is void already.
         const isSound = !this.isCurrent || positions.every((position) => valid.has(position));
         const holds = this.hasLost || (isSound && due.every((each) => positions.includes(each)));
