@@ -10,7 +10,7 @@
  * C2. The check behind `holdfast verify` runs after each cycle, the command itself at the end of each stretch.
  * C3. A folder serves STRETCH cycles, so that histories grow and yet a campaign of any length takes bounded memory.
  */
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { Durability } from "../../../actors/journal/codec.ts";
@@ -20,14 +20,16 @@ import { LogCheck } from "../../../infra/verify/log-check.ts";
 import { openFolderSource } from "../../../infra/verify/source.ts";
 import { buildProgram } from "../../acceptance/cli/workplace.ts";
 import { assertLaws, historiesOf } from "../../support/log-laws.ts";
-import { changesOf, countsOf, effectsIn, endedIn, faultsOf } from "./judgement.ts";
+import { type Asked, changesOf, countsOf, effectsIn, endedIn, faultsOf } from "./judgement.ts";
 import { Load, outcomeText, recordOf } from "./load.ts";
 import { Stage } from "./stage.ts";
 
 const CYCLES_DEFAULT = 200;
 const STRETCH = 25;
-/** Jobs of earlier cycles that are asked for again after each cycle. */
+/** Jobs that are asked for again after each cycle: the newest, and some of those of earlier cycles. */
+const NEW_ONES = 40;
 const OLD_ONES = 20;
+const ASKED_AT_ONCE = 20;
 
 export interface KillsOptions {
   readonly cycles: number;
@@ -83,6 +85,7 @@ export async function runKills(options: KillsOptions): Promise<KillsReport> {
     const cycles = Math.min(STRETCH, options.cycles - done);
     try {
       faults.push(...(await stretch.play(cycles, done, options.print)));
+      if (faults.length > 0) options.print(`the log and the effects are kept in ${stretch.keep()}`);
     } finally {
       await stretch.clear();
     }
@@ -137,14 +140,20 @@ class Stretch {
     await this.#stage.up();
     for (let cycle = 1; cycle <= cycles; cycle += 1) {
       const told = await this.#cycle();
-      const t1 = performance.now();
       const found = await this.#judge(cycle === cycles);
-      console.log("judge", performance.now() - t1);
       print(`cycle ${from + cycle}: ${told}; ${found.length} faults`);
       if (found.length > 0) return found.map((fault) => `cycle ${from + cycle}: ${fault}`);
     }
     this.#count();
     return [];
+  }
+
+  /** A copy of the folder, for whoever looks at a fault. */
+  keep(): string {
+    const { folder } = this.#stage.place;
+    const kept = `${folder}-kept`;
+    cpSync(folder, kept, { recursive: true });
+    return kept;
   }
 
   async clear(): Promise<void> {
@@ -156,7 +165,6 @@ class Stretch {
     const before = this.#load.asked.size;
     this.#load.start();
     await pause(random.integer(20, 500));
-    const t0 = performance.now(); void t0;
     const target = random.weighted<Target>({ daemon: 4, server: 4, both: 2 });
     const killedAt = performance.now();
     await this.#kill(target);
@@ -166,9 +174,7 @@ class Stretch {
     const backMs = performance.now() - killedAt;
     this.#figures.back(backMs);
     await pause(random.integer(0, 150));
-    const t2 = performance.now();
     await this.#load.drain();
-    console.log("drain", performance.now() - t2);
     this.#figures.add("cycles");
     this.#figures.add(`kills of ${target}`);
     return `${target} killed, back after ${Math.round(backMs)} ms, ${this.#load.asked.size - before} jobs`;
@@ -200,8 +206,7 @@ class Stretch {
     const histories = historiesOf(messages);
     faults.push(...faultsOf({ asked: asked.values(), effects, histories, marks }));
     const counts = countsOf(effects);
-    for (const job of endedIn(histories))
-      if (!marks.has(job)) marks.set(job, counts.get(job) ?? 0);
+    for (const job of endedIn(histories)) if (!marks.has(job)) marks.set(job, counts.get(job) ?? 0);
     faults.push(...verdictOf(messages), ...(await this.#askAgain(isLast)));
     if (isLast) faults.push(...(await this.#verify()));
     this.#figures.add("logs checked");
@@ -210,19 +215,31 @@ class Stretch {
 
   /** What ended stands as it was told, and asking for it starts nothing: that is seen in the next cycle's effects. */
   async #askAgain(isLast: boolean): Promise<readonly string[]> {
-    const faults: string[] = [];
     const all = [...this.#load.asked.values()];
-    const chosen = all.filter((_, at) => isLast || all.length - at <= 40 || this.#isChosen(all));
-    for (const { id, type, input, outcome, record } of chosen) {
-      const { client } = this.#stage;
-      const answer = await client?.submit({ id, type, input, wait: 1_000 });
-      const now = answer?.ok === true && answer.outcome ? outcomeText(answer.outcome) : null;
-      if (now !== outcome) faults.push(`${id}: ${outcome} was told, now ${now} is`);
-      const read = await recordOf(client, id);
-      if (read !== record) faults.push(`${id}: its record was ${record}, now it is ${read}`);
-      this.#figures.add("records and results asked again");
-    }
+    const chosen = all.filter(
+      (_, at) => isLast || all.length - at <= NEW_ONES || this.#isChosen(all),
+    );
+    this.#figures.add("records and results asked again", chosen.length);
+    const faults: string[] = [];
+    for (let from = 0; from < chosen.length; from += ASKED_AT_ONCE)
+      faults.push(...(await this.#askFor(chosen.slice(from, from + ASKED_AT_ONCE))));
     return faults;
+  }
+
+  async #askFor(jobs: readonly Asked[]): Promise<readonly string[]> {
+    const { client } = this.#stage;
+    const faults = await Promise.all(
+      jobs.map(async ({ id, type, input, outcome, record }) => {
+        const answer = await client?.submit({ id, type, input, wait: 5_000 });
+        const now = answer?.ok === true && answer.outcome ? outcomeText(answer.outcome) : null;
+        const read = await recordOf(client, id);
+        return [
+          ...(now === outcome ? [] : [`${id}: ${outcome} was told, now ${now} is`]),
+          ...(read === record ? [] : [`${id}: its record was ${record}, now it is ${read}`]),
+        ];
+      }),
+    );
+    return faults.flat();
   }
 
   #isChosen(all: readonly unknown[]): boolean {

@@ -82,7 +82,8 @@ function answersOf(asked: Iterable<Asked>, histories: Histories): readonly strin
     if (isAcknowledged && last === undefined)
       faults.push(`K1 ${id}: its submission was acknowledged and is not in the log`);
     if (outcome === null) continue;
-    if (!isPossible(job)) faults.push(`K2 ${id}: ${outcome} was told, which it cannot have come to`);
+    if (!isPossible(job))
+      faults.push(`K2 ${id}: ${outcome} was told, which it cannot have come to`);
     const result = last !== undefined && "result" in last.event ? last.event.result : undefined;
     const logged = JSON.stringify({ kind: last?.to ?? "lost", result });
     if (logged !== outcome) faults.push(`K2 ${id}: ${outcome} was told, the log says ${logged}`);
@@ -90,30 +91,38 @@ function answersOf(asked: Iterable<Asked>, histories: Histories): readonly strin
   return faults;
 }
 
-/** K3, K4, K6. */
-function runsOf(effects: readonly Effect[], histories: Histories): readonly string[] {
+/** K3. */
+function effectsOf(effects: readonly Effect[], histories: Histories): readonly string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
-  const starts = new Map<string, number>();
   for (const { what, job, attempt } of effects) {
     const line = `${what} ${job} ${attempt}`;
     if (seen.has(line)) faults.push(`K3 ${job}: "${line}" happened twice`);
     seen.add(line);
-    if (what === "start") starts.set(job, (starts.get(job) ?? 0) + 1);
     const isJournaled = (histories.get(`job:${job}`) ?? []).some(
       ({ event }) => event.type === "job.started" && event["attempt"] === attempt,
     );
     if (!isJournaled) faults.push(`K3 ${job}: "${line}" happened, and the log has no such start`);
   }
+  return faults;
+}
+
+/** K4, K6. */
+function runsOf(effects: readonly Effect[], histories: Histories): readonly string[] {
+  const faults: string[] = [];
   for (const [actor, history] of histories) {
-    const job = actor.slice("job:".length);
     const spec = specOf(history);
-    if (!actor.startsWith("job:") || spec === null || spec.kind !== "tool") continue;
+    if (!actor.startsWith("job:") || spec?.kind !== "tool") continue;
+    const job = actor.slice("job:".length);
+    const lines = effects.filter((effect) => effect.job === job);
     const end = history.at(-1)?.event;
-    if (end?.type === "job.completed" && !seen.has(`end ${job} ${end["attempt"]}`))
+    const hasEnd = lines.some(
+      ({ what, attempt }) => what === "end" && attempt === end?.["attempt"],
+    );
+    if (end?.type === "job.completed" && !hasEnd)
       faults.push(`K4 ${job}: it completed, and its code wrote no end`);
-    if (spec.type === "once" && (starts.get(job) ?? 0) > 1)
-      faults.push(`K6 ${job}: it was run ${starts.get(job)} times`);
+    const starts = lines.filter(({ what }) => what === "start").length;
+    if (spec.type === "once" && starts > 1) faults.push(`K6 ${job}: it was run ${starts} times`);
   }
   return faults;
 }
@@ -147,6 +156,7 @@ export interface Seen {
 export function faultsOf({ asked, effects, histories, marks }: Seen): readonly string[] {
   return [
     ...answersOf(asked, histories),
+    ...effectsOf(effects, histories),
     ...runsOf(effects, histories),
     ...reruns(marks, countsOf(effects)),
   ];

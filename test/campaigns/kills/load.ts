@@ -136,8 +136,7 @@ const NO_ANSWER: ReadonlySet<string> = new Set(["external_service", "illegal_sta
 
 /** False: to be asked again. Throws: asking again will not help. */
 function refused(job: Asked, answer: { readonly retry?: string } | undefined): false {
-  if (answer?.retry === "never")
-    throw new Error(`${job.id} is refused: ${JSON.stringify(answer)}`);
+  if (answer?.retry === "never") throw new Error(`${job.id} is refused: ${JSON.stringify(answer)}`);
   return false;
 }
 
