@@ -46,3 +46,11 @@ export const family = defineDoer({
     return width;
   },
 });
+
+/** Ends when it is told to. */
+export const gate = defineDoer({
+  type: "gate",
+  input: z.strictObject({}),
+  output: z.null(),
+  run: (context) => context.waitFor("open", { reason: "the job behind it is to wait" }),
+});

@@ -68,8 +68,8 @@ export const endedIn = (histories: Histories): readonly string[] =>
 export const RESOLVED = "a person says so";
 
 function isPossible({ id, type, input, outcome }: Asked): boolean {
-  const results = type === "family" ? [input.width] : [`done by ${id}`];
-  if (type === "once") results.push(RESOLVED);
+  const results = type === "family" ? [input.width] : [`done by ${id}`, RESOLVED];
+  if (type === "again") results.pop(); // It is run again, so nobody is asked.
   return results.some((result) => outcome === JSON.stringify({ kind: "completed", result }));
 }
 
@@ -91,6 +91,9 @@ function answersOf(asked: Iterable<Asked>, histories: Histories): readonly strin
   return faults;
 }
 
+const attemptOf = (event: object | undefined): unknown =>
+  event !== undefined && "attempt" in event ? event.attempt : undefined;
+
 /** K3. */
 function effectsOf(effects: readonly Effect[], histories: Histories): readonly string[] {
   const faults: string[] = [];
@@ -100,7 +103,7 @@ function effectsOf(effects: readonly Effect[], histories: Histories): readonly s
     if (seen.has(line)) faults.push(`K3 ${job}: "${line}" happened twice`);
     seen.add(line);
     const isJournaled = (histories.get(`job:${job}`) ?? []).some(
-      ({ event }) => event.type === "job.started" && event["attempt"] === attempt,
+      ({ event }) => event.type === "job.started" && attemptOf(event) === attempt,
     );
     if (!isJournaled) faults.push(`K3 ${job}: "${line}" happened, and the log has no such start`);
   }
@@ -116,9 +119,7 @@ function runsOf(effects: readonly Effect[], histories: Histories): readonly stri
     const job = actor.slice("job:".length);
     const lines = effects.filter((effect) => effect.job === job);
     const end = history.at(-1)?.event;
-    const hasEnd = lines.some(
-      ({ what, attempt }) => what === "end" && attempt === end?.["attempt"],
-    );
+    const hasEnd = lines.some(({ what, attempt }) => what === "end" && attempt === attemptOf(end));
     if (end?.type === "job.completed" && !hasEnd)
       faults.push(`K4 ${job}: it completed, and its code wrote no end`);
     const starts = lines.filter(({ what }) => what === "start").length;
