@@ -8,11 +8,12 @@
 import { parseArgs } from "node:util";
 import { append } from "./append.ts";
 import { fanOut, jobs, latency } from "./jobs.ts";
+import { recovery, resync } from "./kills.ts";
 import { type Benchmark, type Figure, isWithin, rounded } from "./measure.ts";
 import { record } from "./record.ts";
 import { step } from "./step.ts";
 
-const ALL: readonly Benchmark[] = [step, append, jobs, latency, fanOut];
+const ALL: readonly Benchmark[] = [step, append, jobs, latency, fanOut, resync, recovery];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
