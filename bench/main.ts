@@ -8,12 +8,13 @@
 import { parseArgs } from "node:util";
 import { append } from "./append.ts";
 import { fanOut, jobs, latency } from "./jobs.ts";
+import { recovery, resync } from "./kills.ts";
 import { type Benchmark, type Figure, isWithin, rounded } from "./measure.ts";
 import { record } from "./record.ts";
 import { step } from "./step.ts";
 import { takeOver } from "./take-over.ts";
 
-const ALL: readonly Benchmark[] = [step, append, jobs, latency, fanOut, takeOver];
+const ALL: readonly Benchmark[] = [step, append, jobs, latency, fanOut, resync, recovery, takeOver];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
