@@ -7,7 +7,9 @@
  * The line is closed while a path is driven (the dispatcher stops), so that a queued job stands still until the path moves it.
  */
 import assert from "node:assert/strict";
+import type { JobDefinition } from "../../actors/attempt/definition.ts";
 import { SystemError } from "../../actors/errors.ts";
+import type { StoredMessage } from "../../actors/journal/log.ts";
 import { taskScope } from "../../actors/journal/subjects.ts";
 import { worldOf } from "../../actors/runtime/runtime.ts";
 import { newTaskCells } from "../../actors/turn/cell.ts";
@@ -17,18 +19,30 @@ import type { JobEvent } from "../../machines/job/events.ts";
 import type { JobSpec } from "../../machines/job/spec.ts";
 import { DEPENDENCIES, FAILURE, specOf } from "./chart-events.ts";
 import { assertLiveIsFold } from "./fold.ts";
-import { flush, PREFIX, TestRuntime } from "./runtime.ts";
+import { PREFIX, TestRuntime } from "./runtime.ts";
 import { Workshop } from "./workshop.ts";
 
 const ID = "j";
 
+/** A runtime that is driven, whatever its log: the one in memory, or one on a real server (driven/jetstream-runtime.ts). */
+export type DrivenRuntime = Pick<
+  TestRuntime,
+  "runtime" | "history" | "advance" | "settle" | "faults"
+> & {
+  readonly log: { readonly messages: readonly StoredMessage[] };
+  /** The process dies, and another one takes its log. */
+  restart(options: { readonly definitions: readonly JobDefinition[] }): Promise<unknown>;
+};
+
+export type StartDriven = (definitions: readonly JobDefinition[]) => Promise<DrivenRuntime>;
+
 export class DrivenJob {
   readonly shop = new Workshop();
-  readonly test: TestRuntime;
+  readonly test: DrivenRuntime;
   /** Logs folded and compared with what was live, restarts included. */
   folds = 0;
 
-  private constructor(test: TestRuntime, shop: Workshop) {
+  private constructor(test: DrivenRuntime, shop: Workshop) {
     this.test = test;
     this.shop = shop;
   }
@@ -37,9 +51,12 @@ export class DrivenJob {
     return specOf(ID, { type: "safe", input: { label: ID }, retryClass, retryBudget: 1 });
   }
 
-  static async begin(): Promise<DrivenJob> {
+  /** `start`: default, in memory. */
+  static async begin(
+    start: StartDriven = (definitions) => TestRuntime.start({ definitions }),
+  ): Promise<DrivenJob> {
     const shop = new Workshop();
-    const driven = new DrivenJob(await TestRuntime.start({ definitions: shop.all }), shop);
+    const driven = new DrivenJob(await start(shop.all), shop);
     const { runtime } = driven.test;
     for (const { id } of DEPENDENCIES)
       await (await runtime.submit(shop.quick, { label: id }, { id })).result();
@@ -66,13 +83,13 @@ export class DrivenJob {
     runTurn("model", (turn) =>
       turn.apply(cells.dispatcher, { type: "dispatcher.stopping", mode: "detach" }),
     );
-    await flush();
+    await this.test.settle();
   }
 
   /** Makes it happen, and waits until it is acknowledged. */
   async perform(event: JobEvent): Promise<void> {
     await this.#cause(event);
-    await flush();
+    await this.test.settle();
     this.compare();
   }
 
@@ -98,7 +115,7 @@ export class DrivenJob {
       else if (value === "interrupted")
         await this.test.runtime.resolve(ID, { kind: "completed", result: null }, "ada", "end");
       else this.shop.end(ID);
-      await flush();
+      await this.test.settle();
       this.compare();
     }
     assert.equal(this.state, null, "it ends");

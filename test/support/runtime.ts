@@ -131,6 +131,11 @@ export class TestRuntime {
     return this.#runtime;
   }
 
+  /** Everything that is not waiting for time or for a held answer has happened when this resolves. */
+  settle(): Promise<void> {
+    return flush();
+  }
+
   /** Lets time pass, and everything that follows from it happen. */
   async advance(ms: number): Promise<void> {
     await this.machine.time.advance(ms);
