@@ -44,7 +44,9 @@ export interface KillsReport {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-const print = (line: string): void => console.log(line);
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
 
 /** The entry of `npm run campaign -- kills`. The exit code: 0 when everything held. */
 export async function campaign(args: readonly string[]): Promise<number> {
