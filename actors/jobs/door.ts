@@ -25,6 +25,7 @@ import {
 } from "../errors.ts";
 import { taskScope } from "../journal/subjects.ts";
 import type { EndedJob } from "../runtime/history.ts";
+import { storeFull } from "../runtime/space.ts";
 import type { World } from "../runtime/world.ts";
 import { type Cell, newTaskCells } from "../turn/cell.ts";
 import { type DependencyEnd, endIn, RETURNED, settleDependency } from "../turn/routes.ts";
@@ -266,6 +267,8 @@ export class Door {
     if (orphaned !== null) return this.#refused(id, workflow, orphaned);
     const dependencies = this.#dependencies(submission, ended);
     if (!Array.isArray(dependencies)) return this.#refused(id, workflow, dependencies);
+    const full = this.#full(submission.spec);
+    if (full !== null) return this.#refused(id, workflow, full);
     this.#open(turn, withDependencies(submission, dependencies), ended);
     return { decision: "submitted", handle: this.#join(id, workflow), refusal: null };
   }
@@ -290,6 +293,12 @@ export class Door {
       });
     }
     return asideError(this.#world, job) ?? null;
+  }
+
+  /** New work alone needs room: whoever asks for a job that is there is told of it, and a child is part of work that runs. */
+  #full({ id, parent }: JobSpec): HoldfastError | null {
+    const room = parent === null ? this.#world.space.roomForWork() : null;
+    return room?.isFull === true ? storeFull(id, room) : null;
   }
 
   /** Asked for by another call of the same attempt, and ended, while this one looked something up. */

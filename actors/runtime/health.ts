@@ -7,10 +7,13 @@
  * HE1. Memory runs ahead of the log; what is told does not (ES-10). A store that is away is told of all the same: nothing here
  *     waits for it.
  */
+import type { ChartEvent } from "../../machines/engine/chart.ts";
+import type { HoldfastError } from "../errors.ts";
 import type { Durability } from "../journal/codec.ts";
 import type { CellStore } from "../turn/cell.ts";
 import type { Committed } from "../turn/turn.ts";
 import type { Finding } from "./fold.ts";
+import type { Room } from "./space.ts";
 
 export interface Health {
   /** recovering, ready, stopping, fenced. */
@@ -26,6 +29,8 @@ export interface Health {
   readonly leakedJobs: number;
   readonly setAside: readonly ({ readonly job: string } & Finding)[];
   readonly types: readonly string[];
+  /** Of the store, as it was told last; null: without limits, or not known. */
+  readonly room: Room | null;
 }
 
 /** What one staged turn changes of what is told, when it is acknowledged. */
@@ -79,8 +84,20 @@ export class Standing {
     if (state !== null) this.#state = state;
   }
 
-  /** The log itself said so, by another owner's fence. */
-  fenced(): void {
+  /** The log itself said so, by another owner's fence: in memory alone (D2). */
+  fenced(error: HoldfastError): void {
+    const { dispatcher } = this.#cells;
+    const step = dispatcher.chart.engine.step(dispatcher.state, fencedEvent(error));
     this.#state = "fenced";
+    if (step !== null) dispatcher.state = step.state;
   }
 }
+
+const fencedEvent = (error: HoldfastError): ChartEvent => {
+  const { position } = error.details;
+  const event = {
+    type: "dispatcher.fenced",
+    position: typeof position === "number" ? position : 0,
+  };
+  return event;
+};

@@ -12,6 +12,7 @@ import { Redactor } from "../journal/redaction.ts";
 import type { Ambient } from "../ports/ambient.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ids } from "../ports/ids.ts";
+import type { StoreBound } from "./space.ts";
 import type { Notice } from "./world.ts";
 
 export interface RuntimeOptions {
@@ -25,6 +26,8 @@ export interface RuntimeOptions {
   /** A name for people: host and process. */
   readonly owner: string;
   readonly durability: Durability;
+  /** The limits that the store is under. Default: nobody can say, and nothing is refused for want of room. */
+  readonly bounds?: () => Promise<readonly StoreBound[]>;
   /** Values that must not be journaled. */
   readonly secrets?: readonly string[];
   readonly onNotice?: (notice: Notice) => void;

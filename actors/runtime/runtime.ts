@@ -9,7 +9,6 @@
  *     ahead of the log is never undone, it is left behind.
  */
 import type { z } from "zod";
-import type { ChartEvent } from "../../machines/engine/chart.ts";
 import type { JobEvent } from "../../machines/job/events.ts";
 import type { Json } from "../../machines/json.ts";
 import type { ToolContext } from "../attempt/context.ts";
@@ -39,6 +38,7 @@ import { History } from "./history.ts";
 import { Kinship } from "./kinship.ts";
 import { type Given, givenIn, type RuntimeOptions } from "./options.ts";
 import { reconcile, resume } from "./recovery.ts";
+import { Space } from "./space.ts";
 import type { World } from "./world.ts";
 
 /** CAN-4: how long a shutdown waits for running jobs when nothing else is said, ms. */
@@ -74,7 +74,7 @@ export class Runtime {
     fold: BootFold,
     given: Given,
   ) {
-    const { clock, ids, ambient, prefix, owner } = options;
+    const { clock, ids, ambient, prefix, owner, bounds = null } = options;
     const { registry, redactor, notice } = given;
     this.#options = options;
     this.#world = {
@@ -86,6 +86,11 @@ export class Runtime {
       history: new History(journal, prefix),
       cells,
       kinship,
+      space: new Space({
+        ask: bounds,
+        clock,
+        onFault: (error) => notice({ kind: "fault", where: "the store's room", job: null, error }),
+      }),
       timers: new Timers(
         clock,
         () => journal.now(),
@@ -203,7 +208,7 @@ export class Runtime {
       next.apply(cells.dispatcher, { type: "dispatcher.recovered", liveJobs }),
     );
     resume(this.#world);
-    await this.#world.acknowledged();
+    await Promise.all([this.#world.acknowledged(), this.#world.space.look()]);
     notice({ kind: "recovered", liveJobs, interrupted, transitions: fold.transitionCount });
   }
 
@@ -267,7 +272,7 @@ export class Runtime {
   }
 
   health(): Health {
-    const { journal, owner, setAside, registry } = this.#world;
+    const { journal, owner, setAside, registry, space } = this.#world;
     return {
       state: this.#standing.state,
       journal: journal.state,
@@ -281,7 +286,13 @@ export class Runtime {
       leakedJobs: this.#executions.leakedCount,
       setAside: [...setAside].map(([job, finding]) => ({ job, ...finding })),
       types: registry.types,
+      room: space.room,
     };
+  }
+
+  /** Asks the store for its room, for the next `health()`. Never rejects; a store that is away leaves it as it was. */
+  lookAtRoom(): Promise<void> {
+    return this.#world.space.look();
   }
 
   /** Why the runtime is over by itself, or null. */
@@ -388,13 +399,9 @@ export class Runtime {
   /** The journal's word: it is over. */
   #end(error: HoldfastError): void {
     this.#ended = error;
-    const { cells, timers, notice } = this.#world;
+    const { timers, notice } = this.#world;
     timers.stop();
-    const step = cells.dispatcher.chart.engine.step(cells.dispatcher.state, fencedEvent(error));
-    if (error.code === "fenced") {
-      this.#standing.fenced();
-      if (step !== null) cells.dispatcher.state = step.state; // D2: in memory alone.
-    }
+    if (error.code === "fenced") this.#standing.fenced(error);
     this.#letGo(error);
     this.#wakeIdle();
     notice({ kind: "ended", error });
@@ -488,12 +495,3 @@ const SHUT_DOWN: JobEvent = {
 
 /** After a shutdown's wait: how long cancelled jobs get to return before they are left behind, ms. */
 const GIVE_UP_WAIT_MS = 5_000;
-
-const fencedEvent = (error: HoldfastError): ChartEvent => {
-  const { position } = error.details;
-  const event = {
-    type: "dispatcher.fenced",
-    position: typeof position === "number" ? position : 0,
-  };
-  return event;
-};

@@ -20,6 +20,7 @@ import type { Turn } from "../turn/turn.ts";
 import type { Finding } from "./fold.ts";
 import type { History } from "./history.ts";
 import type { Kinship } from "./kinship.ts";
+import type { Space } from "./space.ts";
 
 /** Told to the composition root, for people; nothing depends on anybody listening. */
 export type Notice =
@@ -48,6 +49,7 @@ export interface World {
   readonly history: History;
   readonly cells: CellStore;
   readonly kinship: Kinship;
+  readonly space: Space;
   readonly timers: Timers;
   readonly redactor: Redactor;
   /** Handles of live jobs that somebody holds, by job. */

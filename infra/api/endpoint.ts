@@ -21,6 +21,7 @@ export type ApiRuntime = Pick<
   | "recordsOfJob"
   | "workflowOf"
   | "health"
+  | "lookAtRoom"
 >;
 
 /** Tells those who wait for a job that the daemon stops: they answer what they know. */

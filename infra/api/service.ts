@@ -43,7 +43,7 @@ export interface ApiOptions {
   readonly login: Login;
   readonly namespace: string;
   readonly runtime: ApiRuntime;
-  readonly facts: Omit<HealthFacts, "commandsInFlight" | "namespace">;
+  readonly facts: Omit<HealthFacts, "namespace" | "commandsInFlight" | "lookAtRoom">;
   readonly logger: Logger;
   /** Takes registered secrets out of what a refusal says. */
   readonly redact: <Value>(value: Value) => Value;
@@ -139,6 +139,7 @@ class ApiService implements Api {
         ...facts,
         namespace,
         stream: () => orNullWithin(facts.stream(), HEALTH_STREAM_WAIT_MS),
+        lookAtRoom: () => orNullWithin(runtime.lookAtRoom(), HEALTH_STREAM_WAIT_MS),
         commandsInFlight: () => this.#commandsInFlight,
       },
     });

@@ -193,6 +193,7 @@ export function renderHealth(health: Health, options: RenderOptions): string[] {
       types.list.length === 0 ? "none" : some(types.list.map(printable), types.dropped),
     ],
     ["journal", journalText(health, stream)],
+    ["room", roomText(health.room, options)],
   ];
   const aside = setAside.list.length + setAside.dropped;
   if (aside > 0) {
@@ -202,6 +203,14 @@ export function renderHealth(health: Health, options: RenderOptions): string[] {
     }
   }
   return [`holdfast ${printable(version)}  ${mark}`, ...table(rows, options)];
+}
+
+function roomText(room: Health["room"], { paint }: RenderOptions): string {
+  if (room === null) return "not known, or without limits";
+  const left = `${bytes(Math.max(0, room.limitBytes - room.usedBytes))} left (${printable(room.what)})`;
+  if (!room.isFull) return `${left} of ${bytes(room.limitBytes)}`;
+  const kept = `${bytes(room.reserveBytes)} are kept for work that runs: new work is refused`;
+  return paint("red", `FULL: ${left}, ${kept}`);
 }
 
 function journalText({ acknowledged, pendingMessages }: Health, stream: Health["stream"]): string {

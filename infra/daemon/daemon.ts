@@ -18,14 +18,13 @@ import { hostname } from "node:os";
 import type { JobDefinition } from "../../actors/attempt/definition.ts";
 import { type HoldfastError, IllegalStateError, SystemError } from "../../actors/errors.ts";
 import type { Durability } from "../../actors/journal/codec.ts";
-import type { Log } from "../../actors/journal/log.ts";
 import { Redactor, SECRET_LENGTH_MIN } from "../../actors/journal/redaction.ts";
 import { Runtime } from "../../actors/runtime/runtime.ts";
 import type { Notice } from "../../actors/runtime/world.ts";
 import { startApi } from "../api/service.ts";
 import { checkTtl } from "../jetstream/leases/bucket.ts";
 import { openLeaseStore } from "../jetstream/leases/lease-store.ts";
-import { openJetStreamLog } from "../jetstream/log.ts";
+import { type JetStreamLog, openJetStreamLog } from "../jetstream/log.ts";
 import { partitionNames } from "../jetstream/names.ts";
 import { type DaemonLog, openLog } from "../logging/logger.ts";
 import { errorFields, logNotice } from "../logging/notices.ts";
@@ -43,6 +42,7 @@ import {
 } from "./data-folder.ts";
 import { loadJobModules } from "./job-modules.ts";
 import { LEASE_TTL_MS_DEFAULT, PartitionLease } from "./partition-lease.ts";
+import { storeBounds } from "./room.ts";
 import { DaemonServer, type ExternalServer } from "./server.ts";
 import { STEP_WAIT_MS_DEFAULT, Teardown } from "./teardown.ts";
 import { holdfastVersion } from "./version.ts";
@@ -192,7 +192,7 @@ class RunningDaemon implements Daemon {
     const server = await this.#openServer();
     await this.#takeLease(server, isTakeOver);
     const log = await this.#openLog(server);
-    const runtime = await this.#startRuntime(log);
+    const runtime = await this.#startRuntime(server, log);
     await this.#startApi(server, runtime, log);
     this.#publish(server, lock);
   }
@@ -249,7 +249,7 @@ class RunningDaemon implements Daemon {
     await lease.take({ isTakeOver });
   }
 
-  async #openLog(server: DaemonServer): Promise<Log> {
+  async #openLog(server: DaemonServer): Promise<JetStreamLog> {
     const { url, credentials } = server.current;
     const log = await openJetStreamLog({
       url,
@@ -261,7 +261,7 @@ class RunningDaemon implements Daemon {
     return log;
   }
 
-  async #startRuntime(log: Log): Promise<Runtime> {
+  async #startRuntime(server: DaemonServer, log: JetStreamLog): Promise<Runtime> {
     const { prefix } = partitionNames({ namespace: this.namespace, ...PARTITION });
     const runtime = await Runtime.start({
       log,
@@ -272,6 +272,7 @@ class RunningDaemon implements Daemon {
       prefix: `${prefix}.`,
       owner: this.#owner,
       durability: this.durability,
+      bounds: () => storeBounds(log, server.current),
       secrets: [...this.#secrets],
       onNotice: (notice) => this.#noticed(notice),
     });
@@ -286,7 +287,7 @@ class RunningDaemon implements Daemon {
     return runtime;
   }
 
-  async #startApi(server: DaemonServer, runtime: Runtime, log: Log): Promise<void> {
+  async #startApi(server: DaemonServer, runtime: Runtime, log: JetStreamLog): Promise<void> {
     const { url, credentials } = server.current;
     const api = await startApi({
       url,

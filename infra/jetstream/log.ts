@@ -11,6 +11,7 @@ import { type PartitionAddress, partitionNames } from "./names.ts";
 import { readLastMessage } from "./reading/direct-get.ts";
 import { followStream } from "./reading/follow.ts";
 import { readStream } from "./reading/read.ts";
+import { type StoreUsage, storeUsage } from "./room.ts";
 import { ensureStream, streamInfo } from "./stream.ts";
 import { checkPatterns } from "./subject-pattern.ts";
 
@@ -19,12 +20,17 @@ export interface JetStreamLogOptions extends ServerAddress, PartitionAddress {
   readonly bytesMax?: number;
 }
 
+export interface JetStreamLog extends Log {
+  /** How full the store is. Errors: JournalError. */
+  usage(): Promise<StoreUsage>;
+}
+
 /**
  * Opens the stream of one generation of a partition, creating it if there is none.
  * Errors: JournalError (unreachable, not allowed, or a stream with other settings: `details.differences`),
  * InvalidArgumentError (an impossible namespace, partition or generation).
  */
-export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Log> {
+export async function openJetStreamLog(options: JetStreamLogOptions): Promise<JetStreamLog> {
   const names = partitionNames(options);
   const connection = await ReadConnection.open(options, `holdfast-read-${names.stream}`);
   let batchMax: number;
@@ -38,6 +44,7 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Lo
   return {
     openAppender: (events) => openAppender(options, names, events, batchMax),
     info,
+    usage: () => storeUsage(connection, names),
     read: async (request, visit) => {
       checkPatterns(request.subjects ?? []);
       const through = request.through ?? (await info()).lastSequence;

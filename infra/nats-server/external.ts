@@ -60,6 +60,7 @@ export async function connectExternal(options: ExternalOptions): Promise<NatsSer
     pid: null,
     durability,
     credentials: { daemon: login, service: login, operator: login, observer: login },
+    store: null,
     isAdopted: false,
     notices: noticesOf(version, durability),
     isRunning: () => true,

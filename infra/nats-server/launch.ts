@@ -210,6 +210,7 @@ function serverOf(launch: Launch, at: RunningAt & { readonly isAdopted: boolean 
     version: plan.binary.version,
     pid: at.identity.pid,
     durability: options.durability ?? "fsync",
+    store: { folder: launch.folder.store, bytesMax: plan.settings.fileBytesMax },
     credentials: secrets.roles,
     isAdopted: at.isAdopted,
     notices: noticesOf(plan.binary.version),

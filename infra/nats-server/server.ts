@@ -24,6 +24,8 @@ export interface NatsServer extends AsyncDisposable {
   /** Null: an external server, which may be on another machine. */
   readonly pid: number | null;
   readonly durability: Durability;
+  /** Where it keeps its streams, and what all of them together may take. Null: an external server. */
+  readonly store: { readonly folder: string; readonly bytesMax: number } | null;
   readonly credentials: Credentials;
   /** It ran already: an earlier daemon of this data folder had started it. */
   readonly isAdopted: boolean;

@@ -13,6 +13,7 @@ import { type Frame, parseFrame } from "../../actors/journal/frame.ts";
 import type { StoredMessage } from "../../actors/journal/log.ts";
 import type { Ids } from "../../actors/ports/ids.ts";
 import { Runtime, worldOf } from "../../actors/runtime/runtime.ts";
+import type { StoreBound } from "../../actors/runtime/space.ts";
 import type { Notice } from "../../actors/runtime/world.ts";
 import { MemoryLog } from "../../infra/memory/log.ts";
 import { SimulatedClock, SimulatedMachine } from "../../infra/simulated/clock.ts";
@@ -75,12 +76,15 @@ export interface TestRuntimeOptions {
   readonly secrets?: readonly string[];
   /** Default: an empty one. */
   readonly log?: MemoryLog;
+  /** Default: nobody can say. */
+  readonly bounds?: () => Promise<readonly StoreBound[]>;
 }
 
 export class TestRuntime {
   readonly machine = new SimulatedMachine();
   readonly answers: AnswerGate;
   readonly log: MemoryLog;
+  readonly #bounds: TestRuntimeOptions["bounds"];
   /** Of every life. */
   readonly notices: Notice[] = [];
   #definitions: readonly JobDefinition[];
@@ -91,6 +95,7 @@ export class TestRuntime {
   private constructor(options: TestRuntimeOptions, answers: AnswerGate, log: MemoryLog) {
     this.#definitions = options.definitions;
     this.#secrets = options.secrets ?? [];
+    this.#bounds = options.bounds;
     this.answers = answers;
     this.log = log;
   }
@@ -125,6 +130,7 @@ export class TestRuntime {
       owner: `test-${this.#lives}`,
       durability: "process",
       secrets: this.#secrets,
+      ...(this.#bounds === undefined ? {} : { bounds: this.#bounds }),
       onNotice: (notice) => this.notices.push(notice),
     });
     await flush();

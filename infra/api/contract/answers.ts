@@ -197,6 +197,17 @@ export const Health = z.looseObject({
     })
     .nullable()
     .describe("Null: the server did not say in time."),
+  room: z
+    .looseObject({
+      what: z.string().describe("The bound nearest to its end: stream, account, server or disk."),
+      usedBytes: z.number(),
+      limitBytes: z.number(),
+      reserveBytes: z.number().describe("New work is refused when less is left."),
+      isFull: z.boolean(),
+    })
+    .nullable()
+    .default(null)
+    .describe("Null: without limits, or not known."),
   commandsInFlight: z.number(),
 });
 export type Health = z.output<typeof Health>;

@@ -116,13 +116,15 @@ export interface HealthFacts {
   readonly server: () => Health["server"];
   /** Null: it was not told in time. */
   readonly stream: () => Promise<Health["stream"]>;
+  /** Resolves when `room` is as the store has it now, or was not told in time. */
+  readonly lookAtRoom: () => Promise<unknown>;
   readonly commandsInFlight: () => number;
 }
 
 export function healthHandler(runtime: ApiRuntime, facts: HealthFacts) {
   return async (): Promise<AnswerBody> => {
-    const stream = await facts.stream();
-    const { setAside, types, ...own } = runtime.health();
+    const [stream] = await Promise.all([facts.stream(), facts.lookAtRoom()]);
+    const { setAside, types, room, ...own } = runtime.health();
     const { namespace, version, startedAt, server, commandsInFlight } = facts;
     const health: Health = {
       namespace,
@@ -133,6 +135,7 @@ export function healthHandler(runtime: ApiRuntime, facts: HealthFacts) {
       types: listed(types),
       server: server(),
       stream,
+      room: room === null ? null : { ...room },
       commandsInFlight: commandsInFlight(),
     };
     return { ok: true, health };

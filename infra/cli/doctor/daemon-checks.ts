@@ -10,8 +10,6 @@ import type { Invocation } from "../line/verb.ts";
 import { bytes, plural } from "../text.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 
-/** Part of a stream's limit beyond which new work will be refused. */
-const STREAM_FULL_RATIO = 0.9;
 /** Messages not yet acknowledged at one moment: more of them is a log that does not keep up. */
 const PENDING_WARN = 10_000;
 
@@ -23,6 +21,7 @@ export async function checkDaemon(invocation: Invocation): Promise<readonly Find
     return [
       daemonFinding(answer.health),
       journalFinding(answer.health),
+      roomFinding(answer.health),
       jobsFinding(answer.health),
     ];
   } catch (error) {
@@ -49,12 +48,22 @@ function journalFinding(health: Health): Finding {
   if (pendingMessages > PENDING_WARN) {
     return warn("journal", `${detail}, ${pendingMessages} not acknowledged`, "look at the disk");
   }
-  const limit = stream?.bytesMax ?? null;
-  if (stream !== null && limit !== null && stream.bytes > STREAM_FULL_RATIO * limit) {
-    return fail("journal", `${detail} of at most ${bytes(limit)}`, "raise the limit of the stream");
-  }
   return ok("journal", detail);
 }
+
+function roomFinding({ room }: Health): Finding {
+  if (room === null) {
+    return warn("room", "the store has no limit, or did not say", "give its streams a limit");
+  }
+  const { what, usedBytes, limitBytes, reserveBytes, isFull } = room;
+  const left = bytes(Math.max(0, limitBytes - usedBytes));
+  const detail = `${left} of ${bytes(limitBytes)} left (${what})`;
+  return isFull
+    ? fail("room", `${detail}, so new work is refused: ${bytes(reserveBytes)} are kept`, MAKE_ROOM)
+    : ok("room", detail);
+}
+
+const MAKE_ROOM = "make room on the disk, or raise the limit that it names";
 
 function jobsFinding({ liveJobs, runningJobs, leakedJobs, setAside }: Health): Finding {
   const aside = setAside.list.length + setAside.dropped;

@@ -9,6 +9,7 @@ import { dirname } from "node:path";
 import { isHoldfastError } from "../../../actors/errors.ts";
 import type { Durability } from "../../../actors/journal/codec.ts";
 import { dataFolder, ownerOf } from "../../daemon/data-folder.ts";
+import { DISK_RESERVE_BYTES } from "../../daemon/room.ts";
 import { findNatsServer } from "../../nats-server/binary/find.ts";
 import {
   capabilitiesOf,
@@ -26,10 +27,7 @@ import { type Finding, fail, ok, warn } from "./finding.ts";
 
 const NODE_FLOOR = [20, 19] as const;
 
-const MEBIBYTE = 1024 ** 2;
 const GIBIBYTE = 1024 ** 3;
-/** Below this a server's store cannot be made; a full disk gives no answer at all. */
-const DISK_FAIL_BYTES = 128 * MEBIBYTE;
 const DISK_WARN_BYTES = GIBIBYTE;
 
 export function checkNode(version: string = process.versions.node): Finding {
@@ -122,8 +120,12 @@ export function checkDisk(invocation: Invocation): Finding {
     const { bavail, bsize } = statfsSync(existingParent(root));
     const free = bavail * bsize;
     const detail = `${bytes(free)} free for ${root}`;
-    if (free < DISK_FAIL_BYTES)
-      return fail("disk", detail, "make room: a full disk stops everything");
+    if (free < DISK_RESERVE_BYTES)
+      return fail(
+        "disk",
+        detail,
+        "make room: new work is refused, and a full disk stops everything",
+      );
     return free < DISK_WARN_BYTES
       ? warn("disk", detail, "make room before it is full")
       : ok("disk", detail);

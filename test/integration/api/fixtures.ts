@@ -7,6 +7,7 @@ import { Runtime } from "../../../actors/runtime/runtime.ts";
 import { type ApiClient, connectClient } from "../../../infra/api/client.ts";
 import type { ApiRuntime } from "../../../infra/api/endpoint.ts";
 import { type Api, startApi } from "../../../infra/api/service.ts";
+import { storeBounds } from "../../../infra/daemon/room.ts";
 import { openJetStreamLog } from "../../../infra/jetstream/log.ts";
 import { partitionNames } from "../../../infra/jetstream/names.ts";
 import { openLog } from "../../../infra/logging/logger.ts";
@@ -155,6 +156,7 @@ export async function startRig(
     prefix: `${partitionNames(address).prefix}.`,
     owner: "test",
     durability: server.durability,
+    bounds: () => storeBounds(log, server.server),
   });
   const lines: string[] = [];
   const { logger } = openLog({

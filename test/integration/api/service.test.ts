@@ -27,6 +27,7 @@ const withMethods =
     recordsOfJob: (job) => runtime.recordsOfJob(job),
     workflowOf: (job) => runtime.workflowOf(job),
     health: () => runtime.health(),
+    lookAtRoom: () => runtime.lookAtRoom(),
     ...methods,
   });
 

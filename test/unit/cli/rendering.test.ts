@@ -298,6 +298,13 @@ describe("the status", () => {
       },
       server: { version: "2.15.1", isEmbedded: true, pid: 18 },
       stream: { lastSequence: 44, bytes: 45_586, bytesMax: 1_048_576 },
+      room: {
+        what: "disk",
+        usedBytes: 950_000,
+        limitBytes: 1_000_000,
+        reserveBytes: 100_000,
+        isFull: true,
+      },
       commandsInFlight: 0,
     };
     const lines = renderHealth(health, options);
@@ -307,6 +314,7 @@ describe("the status", () => {
     expect(text).toContain("and 101 more");
     expect(text).toContain("bad: does not match its checksum");
     expect(text).toContain("at position 44, 44.5 KiB of at most 1.0 MiB, 3 not acknowledged");
+    expect(text).toContain("FULL: 48.8 KiB left (disk), 97.7 KiB are kept for work that runs");
   });
 });
 
