@@ -176,9 +176,15 @@ export class Journal {
   }
 
   /** Hands the valid, acknowledged records of some scopes to `visit`, in order. `subjects` are full, wildcards allowed. */
-  readScopes(subjects: readonly string[], visit: (record: ReadRecord) => void): Promise<void> {
-    const through = this.#writer.firstIncomplete.position - 1; // Whole groups only.
-    return readScopes({ log: this.#options.log, epochs: this.epochs, subjects, through }, visit);
+  readScopes(
+    subjects: readonly string[],
+    visit: (record: ReadRecord) => void,
+    range: { readonly from?: number; readonly through?: number } = {},
+  ): Promise<void> {
+    const { log } = this.#options;
+    const { from = 1, through: last = Number.POSITIVE_INFINITY } = range;
+    const through = Math.min(last, this.#writer.firstIncomplete.position - 1); // Whole groups only.
+    return readScopes({ log, epochs: this.epochs, subjects, from, through }, visit);
   }
 
   /** Subject of the newest message that matches, or null. */

@@ -14,7 +14,9 @@ export interface ScopedReadOptions {
   readonly log: Log;
   readonly epochs: Epochs;
   readonly subjects: readonly string[];
-  /** Position up to which the open epoch is acknowledged. */
+  /** First position that is read. Default: 1. */
+  readonly from?: number;
+  /** Last position that is read; the open epoch is acknowledged up to it or beyond. */
   readonly through: number;
 }
 
@@ -22,8 +24,9 @@ export async function readScopes(
   options: ScopedReadOptions,
   visit: (record: ReadRecord) => void,
 ): Promise<void> {
-  const { log, epochs, subjects, through } = options;
-  await log.read({ from: 1, through, subjects }, (message) => {
+  const { log, epochs, subjects, from = 1, through } = options;
+  if (from > through) return;
+  await log.read({ from, through, subjects }, (message) => {
     const record = validRecord(message, epochs, through);
     if (record !== null) visit(record);
   });

@@ -67,6 +67,8 @@ export const taskScope = (workflow: string, job: string): string =>
 
 export const workflowScopes = (workflow: string): string => `task.${encodeToken(workflow)}.>`;
 
+export const ALL_TASKS = "task.>";
+
 export const DISPATCHER_SCOPE = "dispatcher";
 
 /** The ids in a task scope; null for any other scope. */

@@ -12,13 +12,29 @@ import { IllegalStateError } from "../errors.ts";
 import type { Transition } from "../journal/codec.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ReadRecord } from "../journal/reader.ts";
-import { encodeToken, parseTaskScope, taskScope, workflowScopes } from "../journal/subjects.ts";
+import {
+  ALL_TASKS,
+  encodeToken,
+  parseTaskScope,
+  taskScope,
+  workflowScopes,
+} from "../journal/subjects.ts";
 import { actorName } from "../turn/charts.ts";
 
 export interface EndedJob {
   readonly spec: JobSpec;
   readonly outcome: JobOutcome;
   readonly sideEffect: SideEffect;
+}
+
+/** Subjects of one read (log.ts). */
+const SUBJECTS_MAX = 64;
+
+export interface TaskRange {
+  readonly from: number;
+  /** Default: the newest. */
+  readonly through?: number;
+  readonly tasks?: readonly { readonly workflow: string; readonly job: string }[];
 }
 
 export class History {
@@ -78,6 +94,22 @@ export class History {
     const [first] = await this.recordsOfJob(job);
     if (first === undefined) return null;
     return parseTaskScope(first.subject.slice(this.#prefix.length))?.workflow ?? null;
+  }
+
+  /**
+   * Every valid record of any task at positions `from` … `through` (both inclusive, no further than what is acknowledged), in
+   * order; of the named tasks alone when there are `tasks`, any number of them, each task's in order.
+   */
+  async readTasks({ from, through, tasks }: TaskRange): Promise<ReadRecord[]> {
+    const all = tasks?.map(({ workflow, job }) => taskScope(workflow, job)) ?? [ALL_TASKS];
+    const subjects = all.map((scope) => `${this.#prefix}${scope}`);
+    const records: ReadRecord[] = [];
+    for (let at = 0; at < subjects.length; at += SUBJECTS_MAX) {
+      const some = subjects.slice(at, at + SUBJECTS_MAX);
+      const range = { from, ...(through === undefined ? {} : { through }) };
+      await this.#journal.readScopes(some, (record) => records.push(record), range);
+    }
+    return records;
   }
 
   async #recordsAt(subject: string): Promise<ReadRecord[]> {

@@ -34,7 +34,7 @@ import { type ReleasedEffect, runTurn, type Turn, type TurnPorts } from "../turn
 import { Ends } from "./ends.ts";
 import { BootFold } from "./fold.ts";
 import { type Health, type Staged, Standing } from "./health.ts";
-import { History } from "./history.ts";
+import { History, type TaskRange } from "./history.ts";
 import { Kinship } from "./kinship.ts";
 import { type Given, givenIn, type RuntimeOptions } from "./options.ts";
 import { reconcile, resume } from "./recovery.ts";
@@ -265,6 +265,11 @@ export class Runtime {
     return this.#world.history.workflowOf(job);
   }
 
+  /** Acknowledged records of tasks in a range of positions: what lists of jobs are folded from. */
+  readTasks(range: TaskRange): Promise<readonly ReadRecord[]> {
+    return this.#world.history.readTasks(range);
+  }
+
   /** The context of the job that the calling code runs in; null outside any (CTX-6). */
   currentJob(): ToolContext | null {
     const context = this.#world.ambient.current();
@@ -316,11 +321,7 @@ export class Runtime {
   async shutdown(options: { readonly waitMs?: number } = {}): Promise<void> {
     if (this.#stopTaking("shutdown")) {
       this.#applyToAll(["waiting", "queued", "blocked"], () => SHUT_DOWN);
-      await this.#untilIdle(
-        options.waitMs === undefined || options.waitMs === 0
-          ? SHUTDOWN_WAIT_MS_DEFAULT
-          : options.waitMs,
-      );
+      await this.#untilIdle(options.waitMs || SHUTDOWN_WAIT_MS_DEFAULT);
       this.#applyToAll(["running"], () => SHUT_DOWN);
       await this.#untilIdle(GIVE_UP_WAIT_MS);
       // What ignores its cancel settles for its caller all the same, and is leaked (TO-3).
@@ -389,9 +390,7 @@ export class Runtime {
     this.#letGo(
       new IllegalStateError(
         "The runtime has stopped; what had not ended goes on under the next owner.",
-        {
-          details: { owner },
-        },
+        { details: { owner } },
       ),
     );
   }

@@ -16,6 +16,7 @@ import {
   type Entry,
   type FlatNode,
   HealthAnswer,
+  JobsAnswer,
   RecordAnswer,
   Refusal,
   ResolveAnswer,
@@ -28,6 +29,7 @@ import { type Command, type Query, subjectOf } from "./contract/names.ts";
 import type {
   AnswerRequest,
   CancelRequest,
+  JobsRequest,
   ResolveRequest,
   SubmitRequest,
   WorkflowRequest,
@@ -101,6 +103,11 @@ export class ApiClient implements AsyncDisposable {
     return this.#ask("record", { job }, RecordAnswer);
   }
 
+  /** One page: `next` says where the next one begins. */
+  jobs(request: z.input<typeof JobsRequest> = {}): Promise<JobsAnswer | Refusal> {
+    return this.#ask("jobs", request, JobsAnswer);
+  }
+
   health(): Promise<HealthAnswer | Refusal> {
     return this.#ask("health", {}, HealthAnswer);
   }
@@ -172,6 +179,7 @@ type SentRequest =
   | Asked<CancelRequest, "reason" | "by">
   | Asked<ResolveRequest, "by">
   | Asked<AnswerRequest, "by">
+  | z.input<typeof JobsRequest>
   | { readonly job?: string; readonly cursor?: string; readonly limit?: WorkflowRequest["limit"] };
 
 function readingOf(page: TreeAnswer | TrajectoryAnswer): Reading {

@@ -20,6 +20,7 @@ export type ApiRuntime = Pick<
   | "recordsOf"
   | "recordsOfJob"
   | "workflowOf"
+  | "readTasks"
   | "health"
   | "lookAtRoom"
 >;

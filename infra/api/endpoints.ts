@@ -7,6 +7,7 @@ import {
   AnswerAnswer,
   CancelAnswer,
   HealthAnswer,
+  JobsAnswer,
   RecordAnswer,
   ResolveAnswer,
   SubmitAnswer,
@@ -17,6 +18,7 @@ import {
   AnswerRequest,
   CancelRequest,
   HealthRequest,
+  JobsRequest,
   RecordRequest,
   ResolveRequest,
   SubmitRequest,
@@ -24,6 +26,7 @@ import {
 } from "./contract/requests.ts";
 import { type ApiRuntime, type Endpoint, endpoint, type Stopping } from "./endpoint.ts";
 import { answerHandler, cancelHandler, resolveHandler } from "./handlers/commands.ts";
+import { jobsHandler } from "./handlers/jobs.ts";
 import {
   type HealthFacts,
   healthHandler,
@@ -85,6 +88,14 @@ const queriesOf = (runtime: ApiRuntime, facts: HealthFacts): readonly Endpoint[]
     request: RecordRequest,
     answer: RecordAnswer,
     handle: recordHandler(runtime),
+  }),
+  endpoint({
+    verb: "jobs",
+    kind: "query",
+    summary: "Jobs by state, type, user and time of submission, the newest first, in pages.",
+    request: JobsRequest,
+    answer: JobsAnswer,
+    handle: jobsHandler(runtime),
   }),
   endpoint({
     verb: "tree",

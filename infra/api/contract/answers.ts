@@ -161,6 +161,35 @@ export type Entry = z.output<typeof Entry>;
 export const TrajectoryAnswer = z.looseObject({ ...page, entries: z.array(Entry) });
 export type TrajectoryAnswer = z.output<typeof TrajectoryAnswer>;
 
+export const ListedJob = z.looseObject({
+  ...FlatNode.pick({
+    id: true,
+    workflow: true,
+    user: true,
+    parent: true,
+    type: true,
+    kind: true,
+    name: true,
+    key: true,
+    state: true,
+    liveness: true,
+    attempts: true,
+    submittedAt: true,
+    startedAt: true,
+    endedAt: true,
+    outcome: true,
+  }).shape,
+  position: z.number().describe("Journal position of its submission."),
+});
+export type ListedJob = z.output<typeof ListedJob>;
+
+export const JobsAnswer = z.looseObject({
+  ok,
+  jobs: z.array(ListedJob).describe("The last submitted first."),
+  next: z.string().nullable().describe("The cursor of the next page; null: this was the last."),
+});
+export type JobsAnswer = z.output<typeof JobsAnswer>;
+
 const SetAside = z.object({
   job: z.string(),
   position: z.number(),

@@ -26,6 +26,15 @@ export const PAGE_ENTRIES_MAX = 10_000;
 /** Entries of one page together, bytes of JSON: half of what the server lets through. The next page begins after them. */
 export const PAGE_BYTES_MAX = 512 * 1024;
 
+/** Jobs of one page of a list when nothing else is asked for… */
+export const JOBS_LISTED_DEFAULT = 100;
+/** …and at most. */
+export const JOBS_LISTED_MAX = 1_000;
+/** Journal positions that are read at once for a list of jobs… */
+export const JOBS_WINDOW = 4_096;
+/** …and for one page at most. A page that found less than it was asked for by then ends there. */
+export const JOBS_SCANNED_MAX = 32_768;
+
 /** Commands that are being decided or waited for. One more is refused, to be tried again later. */
 export const COMMANDS_IN_FLIGHT_MAX = 20_000;
 /** Queries that read the journal at once… */

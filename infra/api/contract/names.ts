@@ -11,7 +11,7 @@
 export const COMMANDS = ["submit", "cancel", "resolve", "answer"] as const;
 export type Command = (typeof COMMANDS)[number];
 
-export const QUERIES = ["record", "tree", "trajectory", "health"] as const;
+export const QUERIES = ["record", "jobs", "tree", "trajectory", "health"] as const;
 export type Query = (typeof QUERIES)[number];
 
 /** The name under which a daemon is found by `$SRV.PING|INFO|STATS`. */

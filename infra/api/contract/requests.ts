@@ -11,7 +11,15 @@ import { z } from "zod";
 import { DEPENDENCIES_MAX } from "../../../actors/jobs/submission.ts";
 import { faultOfId, ID_BYTES_MAX } from "../../../actors/journal/subjects.ts";
 import { JsonSchema } from "../../../machines/json.ts";
-import { PAGE_ENTRIES_MAX, TEXT_LENGTH_MAX, WAIT_MS_DEFAULT, WAIT_MS_MAX } from "./limits.ts";
+import { JOB_STATES } from "../../../projections/public-states.ts";
+import {
+  JOBS_LISTED_DEFAULT,
+  JOBS_LISTED_MAX,
+  PAGE_ENTRIES_MAX,
+  TEXT_LENGTH_MAX,
+  WAIT_MS_DEFAULT,
+  WAIT_MS_MAX,
+} from "./limits.ts";
 
 const id = (what: string) =>
   z
@@ -133,5 +141,39 @@ export const WorkflowRequest = z.strictObject({
   cursor: cursor.optional().describe("The `next` of the page before. Default: the beginning."),
 });
 export type WorkflowRequest = z.output<typeof WorkflowRequest>;
+
+/** Where a page of a list of jobs begins: the position that all its jobs were submitted before. */
+const JOBS_CURSOR = /^b([1-9]\d{0,15})$/;
+
+export const formatJobsCursor = (before: number): string => `b${before}`;
+
+const wallTime = (what: string) =>
+  z.int().min(0).optional().describe(`${what} ms since the epoch.`);
+
+export const JobsRequest = z.strictObject({
+  state: z
+    .array(z.enum(JOB_STATES))
+    .min(1)
+    .max(JOB_STATES.length)
+    .optional()
+    .describe("Jobs in one of these states. Default: in any."),
+  type: text("Jobs of this type.").optional(),
+  user: id("Jobs of this user.").optional(),
+  since: wallTime("Jobs that were submitted then or later,"),
+  until: wallTime("Jobs that were submitted before,"),
+  limit: z
+    .int()
+    .min(1)
+    .max(JOBS_LISTED_MAX)
+    .default(JOBS_LISTED_DEFAULT)
+    .describe("Jobs at most; a page may have fewer, or none, and not be the last."),
+  cursor: z
+    .string()
+    .regex(JOBS_CURSOR, { error: "the `next` of an earlier answer" })
+    .transform((value) => Number(JOBS_CURSOR.exec(value)?.[1]))
+    .optional()
+    .describe("The `next` of the page before. Default: the newest job."),
+});
+export type JobsRequest = z.output<typeof JobsRequest>;
 
 export const HealthRequest = z.strictObject({});

@@ -6,6 +6,7 @@
 import type { Verb } from "../line/verb.ts";
 import { answer, cancel, resolve } from "./commands.ts";
 import { doctor } from "./doctor.ts";
+import { jobs } from "./jobs.ts";
 import { run } from "./run.ts";
 import { submit } from "./submit.ts";
 import { up } from "./up.ts";
@@ -17,6 +18,7 @@ export const VERBS: readonly Verb[] = [
   submit,
   run,
   status,
+  jobs,
   tree,
   trajectory,
   cancel,

@@ -34,6 +34,7 @@ const ENDPOINTS = [
   "cmd.resolve",
   "cmd.answer",
   "get.record",
+  "get.jobs",
   "get.tree",
   "get.trajectory",
   "get.health",

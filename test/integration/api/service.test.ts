@@ -26,6 +26,7 @@ const withMethods =
     recordsOf: (workflow) => runtime.recordsOf(workflow),
     recordsOfJob: (job) => runtime.recordsOfJob(job),
     workflowOf: (job) => runtime.workflowOf(job),
+    readTasks: (range) => runtime.readTasks(range),
     health: () => runtime.health(),
     lookAtRoom: () => runtime.lookAtRoom(),
     ...methods,
@@ -40,7 +41,7 @@ describe("the service", () => {
     const endpoints = info["endpoints"] as { subject: string; metadata: Record<string, string> }[];
     expect(endpoints.map((endpoint) => endpoint.subject)).toEqual(
       ["cmd.submit", "cmd.cancel", "cmd.resolve", "cmd.answer"]
-        .concat(["get.record", "get.tree", "get.trajectory", "get.health"])
+        .concat(["get.record", "get.jobs", "get.tree", "get.trajectory", "get.health"])
         .map((endpoint) => `hf.${rig.namespace}.${endpoint}`),
     );
     for (const { metadata } of endpoints) {

@@ -40,10 +40,10 @@ async function logOf(messages: readonly StoredMessage[]): Promise<MemoryLog> {
   return log;
 }
 
-async function readScoped(log: MemoryLog, full: FullRead, subjects: readonly string[]) {
+async function readScoped(log: MemoryLog, full: FullRead, subjects: readonly string[], from = 1) {
   const records: ReadRecord[] = [];
   const { epochs, validThrough: through } = full;
-  await readScopes({ log, epochs, subjects, through }, (record) => records.push(record));
+  await readScopes({ log, epochs, subjects, from, through }, (record) => records.push(record));
   return records;
 }
 
@@ -61,6 +61,9 @@ describe("a reader of some scopes", () => {
             const full = readFully(messages.slice(0, length));
             const expected = full.records.filter(({ subject }) => matches(subject));
             expect(await readScoped(log, full, subjects)).toEqual(expected);
+            const from = 1 + Math.floor(length / 2);
+            const later = expected.filter(({ position }) => position >= from);
+            expect(await readScoped(log, full, subjects, from)).toEqual(later);
           }
         },
       ),
