@@ -26,6 +26,7 @@ import { checkTtl } from "../jetstream/leases/bucket.ts";
 import { openLeaseStore } from "../jetstream/leases/lease-store.ts";
 import { type JetStreamLog, openJetStreamLog } from "../jetstream/log.ts";
 import { partitionNames } from "../jetstream/names.ts";
+import { openRecordStore } from "../jetstream/records/record-store.ts";
 import { type DaemonLog, openLog } from "../logging/logger.ts";
 import { errorFields, logNotice } from "../logging/notices.ts";
 import type { ExclusiveLock } from "../nats-server/exclusive-lock.ts";
@@ -42,6 +43,7 @@ import {
 } from "./data-folder.ts";
 import { loadJobModules } from "./job-modules.ts";
 import { LEASE_TTL_MS_DEFAULT, PartitionLease } from "./partition-lease.ts";
+import { RecordKeeper } from "./records.ts";
 import { storeBounds } from "./room.ts";
 import { DaemonServer, type ExternalServer } from "./server.ts";
 import { STEP_WAIT_MS_DEFAULT, Teardown } from "./teardown.ts";
@@ -194,6 +196,7 @@ class RunningDaemon implements Daemon {
     const log = await this.#openLog(server);
     const runtime = await this.#startRuntime(server, log);
     await this.#startApi(server, runtime, log);
+    await this.#keepRecords(server, runtime);
     this.#publish(server, lock);
   }
 
@@ -308,6 +311,14 @@ class RunningDaemon implements Daemon {
       onLost: (error) => this.#fail(error),
     });
     this.#teardown.add({ what: "the API", close: () => api.stop(this.#failure ?? undefined) });
+  }
+
+  async #keepRecords(server: DaemonServer, runtime: Runtime): Promise<void> {
+    const { url, credentials } = server.current;
+    const { namespace } = this;
+    const store = await openRecordStore({ url, ...credentials.daemon, namespace });
+    const keeper = new RecordKeeper(runtime, store, this.#log.logger);
+    this.#teardown.add({ what: "the records", close: () => keeper.close() });
   }
 
   #publish(server: DaemonServer, lock: ExclusiveLock): void {

@@ -18,6 +18,7 @@ export const SUBJECTS_OVERLAP = 10065;
 /** A conditional publish met another sequence; the second code: one on the same subject is still being stored. */
 export const WRONG_LAST_SEQUENCE = 10071;
 export const SUBJECT_IN_PROCESS = 10164;
+export const MESSAGE_NOT_FOUND = 10037;
 /** A message that is to be deleted is not there. */
 export const MESSAGE_DELETE_FAILED = 10057;
 

@@ -1,6 +1,7 @@
 /**
  * The record as a published document: its schema, its bound, and journals written by other versions.
  */
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { ReadRecord } from "../../../actors/journal/reader.ts";
@@ -59,6 +60,12 @@ it("[REC-8] publishes a versioned JSON Schema that takes a record and nothing be
   const published = z.fromJSONSchema(JSON.parse(JSON.stringify(schema)));
   expect(published.parse(record)).toEqual(record);
   expect(published.safeParse({ ...record, extra: 1 }).success).toBe(false);
+});
+
+it("[REC-8] the schema in the documentation is the one that records keep", () => {
+  const page = new URL("../../../docs/execution-record.schema.json", import.meta.url);
+  const published = JSON.parse(readFileSync(page, "utf8"));
+  expect(published).toEqual(JSON.parse(JSON.stringify(executionRecordJsonSchema())));
 });
 
 it("[REC-8] a kept record of a newer version is told, not guessed at", () => {

@@ -7,6 +7,7 @@
 
 import * as fc from "fast-check";
 
+import { InvalidArgumentError } from "../../../actors/errors.ts";
 import type { ActorState, Chart, ChartEvent } from "../../../machines/engine/chart.ts";
 
 /** Representative events, each alternative of a guard with one of its own; or those that fit a state. */
@@ -55,9 +56,10 @@ export function casesAt<Context, Event extends ChartEvent>(
   for (const event of events) {
     const read = chart.readEvent(event, chart.version);
     if (read.kind === "event") continue;
-    const cause = "cause" in read ? { cause: read.cause } : {};
-    const found = `${read.kind}: ${JSON.stringify(event)}`;
-    throw new Error(`events of chart ${chart.id}: a case is no event of it, ${found}`, cause);
+    throw new InvalidArgumentError(
+      `events of chart ${chart.id}: a case is no event of it, ${read.kind}: ${JSON.stringify(event)}`,
+      "cause" in read ? { cause: read.cause } : {},
+    );
   }
   return events;
 }
@@ -79,7 +81,10 @@ function assertTypes<Context, Event extends ChartEvent>(
     ...[...known].filter((type) => !types.has(type)).map((type) => `no case for ${type}`),
     ...[...types].filter((type) => !known.has(type)).map((type) => `${type} is no event of it`),
   ];
-  if (faults.length > 0) throw new Error(`events of chart ${chart.id}: ${faults.join("; ")}`);
+  if (faults.length === 0) return;
+  throw new InvalidArgumentError(`events of chart ${chart.id}: ${faults.join("; ")}`, {
+    details: { faults, eventTypes: [...known] },
+  });
 }
 
 function isCases<Context, Event extends ChartEvent>(
