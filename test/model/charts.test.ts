@@ -5,10 +5,7 @@ import assert from "node:assert/strict";
 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { coverage } from "../../infra/testing/model/coverage.ts";
-import { edgeCover } from "../../infra/testing/model/edge-cover.ts";
-import { steeredWalk } from "../../infra/testing/model/steered-walk.ts";
-import { ROGUE_EVENTS } from "../../infra/testing/model/steering.ts";
+
 import { dispatcherChart } from "../../machines/dispatcher/chart.ts";
 import { createScopeEngine } from "../../machines/engine/scope.ts";
 import { jobChart } from "../../machines/job/chart.ts";
@@ -21,7 +18,11 @@ import {
   livenessEvents,
   livenessKey,
 } from "../support/chart-events.ts";
+import { coverage } from "../support/model/coverage.ts";
+import { edgeCover } from "../support/model/edge-cover.ts";
 import { assertEnginesAgree } from "../support/model/engines-agree.ts";
+import { steeredWalk } from "../support/model/steered-walk.ts";
+import { ROGUE_EVENTS } from "../support/model/steering.ts";
 import { say } from "../support/say.ts";
 
 const SUBJECTS = [

@@ -2,7 +2,7 @@
  * The liveness chart: its thirteen states, what is published of it, and what silence may lead to.
  */
 import { describe, expect, it } from "vitest";
-import { edgeCover } from "../../infra/testing/model/edge-cover.ts";
+
 import type { ActorState } from "../../machines/engine/chart.ts";
 import {
   LIVENESS_STATES,
@@ -10,6 +10,7 @@ import {
   livenessChart,
 } from "../../machines/liveness/chart.ts";
 import { livenessEvents, livenessKey, SILENCE } from "../support/chart-events.ts";
+import { edgeCover } from "../support/model/edge-cover.ts";
 import { stateTable, transitionTable } from "../support/transition-table.ts";
 
 /** One actor state of each state value there is. */

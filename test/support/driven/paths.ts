@@ -1,14 +1,13 @@
 /**
  * Paths of the job chart, and walking along them with crashes, on whatever log the driven runtime has.
  */
-
-import { edgeCover } from "../../../infra/testing/model/edge-cover.ts";
-import type { ModelPath } from "../../../infra/testing/model/model-path.ts";
 import { type JobContext, jobChart } from "../../../machines/job/chart.ts";
 import type { JobEvent } from "../../../machines/job/events.ts";
 import type { JobSpec } from "../../../machines/job/spec.ts";
 import { jobEvents, jobKey } from "../chart-events.ts";
 import { DrivenJob, fitted } from "../driven-job.ts";
+import { edgeCover } from "../model/edge-cover.ts";
+import type { ModelPath } from "../model/model-path.ts";
 
 export type Path = ModelPath<JobContext, JobEvent>;
 

@@ -10,14 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import * as fc from "fast-check";
 import { type AnyMachineSnapshot, transition } from "xstate";
-import { type Coverage, CoverageTally } from "../../../infra/testing/model/coverage.ts";
-import { candidatesOf, type EventSource } from "../../../infra/testing/model/event-source.ts";
-import {
-  choiceArbitrary,
-  chooseEvent,
-  ROGUE_EVENTS,
-  TERMINAL_PERCENT,
-} from "../../../infra/testing/model/steering.ts";
+
 import type {
   ActorState,
   Chart,
@@ -27,6 +20,9 @@ import type {
 } from "../../../machines/engine/chart.ts";
 import { createScopeEngine } from "../../../machines/engine/scope.ts";
 import { formatValue, parseValue } from "../../../machines/engine/value.ts";
+import { type Coverage, CoverageTally } from "./coverage.ts";
+import { candidatesOf, type EventSource } from "./event-source.ts";
+import { choiceArbitrary, chooseEvent, ROGUE_EVENTS, TERMINAL_PERCENT } from "./steering.ts";
 
 export interface AgreementOptions {
   /** Walks. Default 100. */

@@ -7,8 +7,9 @@
 
 import * as fc from "fast-check";
 import { z } from "zod";
-import type { EventArbitraries } from "../../../infra/testing/model/event-source.ts";
+
 import { defineChart } from "../../../machines/engine/define-chart.ts";
+import type { EventArbitraries } from "./event-source.ts";
 
 const At = z.number().int();
 

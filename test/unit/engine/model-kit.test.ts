@@ -3,11 +3,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { coverage } from "../../../infra/testing/model/coverage.ts";
-import { edgeCover } from "../../../infra/testing/model/edge-cover.ts";
-import { steeredWalk } from "../../../infra/testing/model/steered-walk.ts";
-import { probeTransitions } from "../../../infra/testing/model/transition-probe.ts";
+
 import { defineChart } from "../../../machines/engine/define-chart.ts";
+import { coverage } from "../../support/model/coverage.ts";
+import { edgeCover } from "../../support/model/edge-cover.ts";
 import { assertEnginesAgree } from "../../support/model/engines-agree.ts";
 import {
   loomChart,
@@ -15,6 +14,8 @@ import {
   parcelEvents,
   wardChart,
 } from "../../support/model/sample-charts.ts";
+import { steeredWalk } from "../../support/model/steered-walk.ts";
+import { probeTransitions } from "../../support/model/transition-probe.ts";
 
 const parcelCases = [
   { type: "parcel.sent", at: 1 },

@@ -2,7 +2,7 @@
  * A few paths through a chart that together take every transition.
  *
  * Owns: finding them over @xstate/graph's adjacency map, and refusing to return less than everything.
- * Does not own: playing them against anything (../play).
+ * Does not own: playing them against anything (the test does).
  *
  * E1. Every transition is taken by at least one path, every alternative of a guard included, and every state is entered.
  * E2. A path is what the chart's own engine does, from its first state on: no step of it is only assumed.
@@ -13,7 +13,6 @@
 import { getAdjacencyMap } from "@xstate/graph";
 import type { AnyMachineSnapshot } from "xstate";
 
-import { InvalidArgumentError } from "../../../actors/errors.ts";
 import type { ActorState, Chart, ChartEvent } from "../../../machines/engine/chart.ts";
 import { formatValue, parseValue } from "../../../machines/engine/value.ts";
 import { coverage } from "./coverage.ts";
@@ -51,7 +50,7 @@ export function edgeCover<Context, Event extends ChartEvent>(
       for (const name of probe.taken(before, event)) covered.add(name);
     }
     if (path === null || !covered.has(transition)) {
-      throw new InvalidArgumentError(
+      throw new Error(
         `chart ${chart.id}: the path to ${transition} does not take it: serializeState forgets what a guard asks for`,
       );
     }
@@ -121,7 +120,7 @@ function traverse<Adjacency, Context, Event extends ChartEvent>(
     return explore();
   } catch (error) {
     if (!(error instanceof Error) || error.message !== "Traversal limit exceeded") throw error;
-    throw new InvalidArgumentError(
+    throw new Error(
       `chart ${chart.id}: more than ${TRAVERSAL_STEP_COUNT_MAX} steps: its context grows; give a serializeState that keeps only what guards ask for`,
       { cause: error },
     );
@@ -209,7 +208,7 @@ function assertEverythingCovered<Context, Event extends ChartEvent>(
       .map((leaf) => `never entered: ${leaf}`),
   ];
   if (faults.length === 0) return;
-  throw new InvalidArgumentError(
+  throw new Error(
     `chart ${chart.id} is not covered; is a case missing, or does serializeState forget what a guard asks for?\n  ${faults.join("\n  ")}`,
   );
 }

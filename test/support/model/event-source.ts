@@ -7,7 +7,6 @@
 
 import * as fc from "fast-check";
 
-import { InvalidArgumentError } from "../../../actors/errors.ts";
 import type { ActorState, Chart, ChartEvent } from "../../../machines/engine/chart.ts";
 
 /** Representative events, each alternative of a guard with one of its own; or those that fit a state. */
@@ -56,10 +55,9 @@ export function casesAt<Context, Event extends ChartEvent>(
   for (const event of events) {
     const read = chart.readEvent(event, chart.version);
     if (read.kind === "event") continue;
-    throw new InvalidArgumentError(
-      `events of chart ${chart.id}: a case is no event of it, ${read.kind}: ${JSON.stringify(event)}`,
-      "cause" in read ? { cause: read.cause } : {},
-    );
+    const cause = "cause" in read ? { cause: read.cause } : {};
+    const found = `${read.kind}: ${JSON.stringify(event)}`;
+    throw new Error(`events of chart ${chart.id}: a case is no event of it, ${found}`, cause);
   }
   return events;
 }
@@ -81,10 +79,7 @@ function assertTypes<Context, Event extends ChartEvent>(
     ...[...known].filter((type) => !types.has(type)).map((type) => `no case for ${type}`),
     ...[...types].filter((type) => !known.has(type)).map((type) => `${type} is no event of it`),
   ];
-  if (faults.length === 0) return;
-  throw new InvalidArgumentError(`events of chart ${chart.id}: ${faults.join("; ")}`, {
-    details: { faults, eventTypes: [...known] },
-  });
+  if (faults.length > 0) throw new Error(`events of chart ${chart.id}: ${faults.join("; ")}`);
 }
 
 function isCases<Context, Event extends ChartEvent>(
