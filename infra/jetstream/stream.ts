@@ -14,15 +14,9 @@
 import { z } from "zod";
 import { JournalError } from "../../actors/errors.ts";
 import type { LogInfo } from "../../actors/journal/log.ts";
-import { callApi } from "./api.ts";
+import { callApi, findOrCreateStream } from "./api.ts";
 import type { ReadConnection } from "./connection.ts";
-import {
-  type Attempt,
-  isRefusedWith,
-  STREAM_NAME_IN_USE,
-  STREAM_NOT_FOUND,
-  SUBJECTS_OVERLAP,
-} from "./errors.ts";
+import type { Attempt } from "./errors.ts";
 import type { PartitionNames } from "./names.ts";
 
 const NANOSECONDS_PER_MS = 1_000_000;
@@ -147,42 +141,6 @@ const attemptOn = (names: PartitionNames, action: string, isChange = false): Att
 const readInfo = (connection: ReadConnection, names: PartitionNames): Promise<StreamInfo> =>
   callApi(connection, `STREAM.INFO.${names.stream}`, null, infoSchema, attemptOn(names, "look at"));
 
-async function findStream(
-  connection: ReadConnection,
-  names: PartitionNames,
-): Promise<StreamInfo | null> {
-  try {
-    return await readInfo(connection, names);
-  } catch (error) {
-    if (isRefusedWith(error, STREAM_NOT_FOUND)) return null;
-    throw error;
-  }
-}
-
-async function createStream(
-  connection: ReadConnection,
-  names: PartitionNames,
-  bytesMax: number | undefined,
-  batch: { allow_atomic?: true },
-): Promise<StreamInfo> {
-  const config = {
-    name: names.stream,
-    ...essentialSettings(names),
-    ...batch,
-    max_bytes: bytesMax ?? UNLIMITED,
-  };
-  const attempt = attemptOn(names, "create", true);
-  try {
-    return await callApi(connection, `STREAM.CREATE.${names.stream}`, config, infoSchema, attempt);
-  } catch (error) {
-    // Somebody created it since we looked; what they made is judged like any other.
-    const isTaken = isRefusedWith(error, STREAM_NAME_IN_USE, SUBJECTS_OVERLAP);
-    const found = isTaken ? await findStream(connection, names) : null;
-    if (found !== null) return found;
-    throw error;
-  }
-}
-
 /**
  * Creates the stream if there is none and checks it. Resolves with how many messages it takes as one, 0 for none. `bytesMax` in bytes; undefined: no limit, or the one that it has.
  * Errors: JournalError; `details.differences` lists the settings that a found stream has otherwise.
@@ -193,8 +151,16 @@ export async function ensureStream(
   bytesMax: number | undefined,
 ): Promise<number> {
   const batch = await batchSettings(connection);
-  const found = await findStream(connection, names);
-  const { config } = found ?? (await createStream(connection, names, bytesMax, batch));
+  const asked = {
+    name: names.stream,
+    ...essentialSettings(names),
+    ...batch,
+    max_bytes: bytesMax ?? UNLIMITED,
+  };
+  const { config } = await findOrCreateStream(connection, asked, infoSchema, {
+    find: attemptOn(names, "look at"),
+    create: attemptOn(names, "create", true),
+  });
   checkSettings(names, config);
   const wanted = { ...batch, ...(bytesMax === undefined ? {} : { max_bytes: bytesMax }) };
   const isAsWanted = Object.entries(wanted).every(([setting, value]) => config[setting] === value);

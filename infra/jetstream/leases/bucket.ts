@@ -11,15 +11,9 @@
  */
 import { z } from "zod";
 import { InvalidArgumentError, JournalError } from "../../../actors/errors.ts";
-import { callApi } from "../api.ts";
+import { callApi, findOrCreateStream, findStream } from "../api.ts";
 import type { ReadConnection } from "../connection.ts";
-import {
-  type Attempt,
-  isRefusedWith,
-  STREAM_NAME_IN_USE,
-  STREAM_NOT_FOUND,
-  SUBJECTS_OVERLAP,
-} from "../errors.ts";
+import type { Attempt } from "../errors.ts";
 import type { PartitionAddress } from "../names.ts";
 
 /** Shorter than this, and one slow round of a loaded owner looks like its end. */
@@ -99,43 +93,16 @@ function judged(names: LeaseNames, found: BucketConfig): number {
   );
 }
 
-async function find(connection: ReadConnection, names: LeaseNames): Promise<BucketConfig | null> {
-  const verb = `STREAM.INFO.${names.stream}`;
-  try {
-    return (await callApi(connection, verb, null, infoSchema, attemptOn(names, "look at"))).config;
-  } catch (error) {
-    if (isRefusedWith(error, STREAM_NOT_FOUND)) return null;
-    throw error;
-  }
-}
-
-async function create(
-  connection: ReadConnection,
-  names: LeaseNames,
-  ttlMs: number,
-): Promise<BucketConfig> {
-  const config = {
-    name: names.stream,
-    ...essentialSettings(names),
-    ...ageOf(ttlMs),
-    discard: "new",
-    max_msgs: UNLIMITED,
-    max_bytes: UNLIMITED,
-    max_msg_size: VALUE_BYTES_MAX,
-    max_consumers: UNLIMITED,
-  };
-  const verb = `STREAM.CREATE.${names.stream}`;
-  try {
-    const attempt = attemptOn(names, "create", true);
-    return (await callApi(connection, verb, config, infoSchema, attempt)).config;
-  } catch (error) {
-    // Somebody created it since we looked, with another age perhaps.
-    const isTaken = isRefusedWith(error, STREAM_NAME_IN_USE, SUBJECTS_OVERLAP);
-    const found = isTaken ? await find(connection, names) : null;
-    if (found !== null) return found;
-    throw error;
-  }
-}
+const configOf = (names: LeaseNames, ttlMs: number) => ({
+  name: names.stream,
+  ...essentialSettings(names),
+  ...ageOf(ttlMs),
+  discard: "new",
+  max_msgs: UNLIMITED,
+  max_bytes: UNLIMITED,
+  max_msg_size: VALUE_BYTES_MAX,
+  max_consumers: UNLIMITED,
+});
 
 /**
  * Creates the bucket if there is none and checks it. Resolves with how long a lease lives in it, ms: `ttlMs` where it is new.
@@ -146,8 +113,11 @@ export async function ensureBucket(
   names: LeaseNames,
   ttlMs: number,
 ): Promise<number> {
-  const found = (await find(connection, names)) ?? (await create(connection, names, ttlMs));
-  return judged(names, found);
+  const { config } = await findOrCreateStream(connection, configOf(names, ttlMs), infoSchema, {
+    find: attemptOn(names, "look at"),
+    create: attemptOn(names, "create", true),
+  });
+  return judged(names, config);
 }
 
 /** Makes leases live that long from now on. Resolves with how long they do. Errors: JournalError. */
@@ -156,8 +126,10 @@ export async function setBucketTtl(
   names: LeaseNames,
   ttlMs: number,
 ): Promise<number> {
-  const found = await find(connection, names);
-  if (found === null) return ensureBucket(connection, names, ttlMs);
+  const attemptToFind = attemptOn(names, "look at");
+  const info = await findStream(connection, names.stream, infoSchema, attemptToFind);
+  if (info === null) return ensureBucket(connection, names, ttlMs);
+  const found = info.config;
   if (found.max_age === ageOf(ttlMs).max_age) return judged(names, found);
   const attempt = attemptOn(names, "change the age of", true);
   // Given back as the server told it, so that nothing else changes and nothing unknown is sent.

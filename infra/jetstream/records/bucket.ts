@@ -12,9 +12,9 @@ import { z } from "zod";
 import { JournalError } from "../../../actors/errors.ts";
 import { encodeToken } from "../../../actors/journal/subjects.ts";
 import { RECORD_BYTES_MAX } from "../../../projections/execution-record/schema.ts";
-import { callApi } from "../api.ts";
+import { findOrCreateStream } from "../api.ts";
 import type { ReadConnection } from "../connection.ts";
-import { type Attempt, isRefusedWith, STREAM_NAME_IN_USE, STREAM_NOT_FOUND } from "../errors.ts";
+import type { Attempt } from "../errors.ts";
 
 const UNLIMITED = -1;
 /** A header's room beside the largest record. */
@@ -53,53 +53,36 @@ const settingsOf = ({ prefix, livePrefix }: RecordBucketNames) => ({
   republish: { src: `${prefix}.>`, dest: `${livePrefix}.>` },
 });
 
-export const attemptOn = ({ stream }: RecordBucketNames, action: string): Attempt => ({
+export const attemptOn = (
+  { stream }: RecordBucketNames,
+  action: string,
+  isChange = false,
+): Attempt => ({
   action: `${action} the bucket of records (stream ${stream})`,
   details: { stream },
-  isChange: true,
+  isChange,
 });
 
-/** Errors: JournalError; null: there is none. */
-async function find(
-  connection: ReadConnection,
-  names: RecordBucketNames,
-): Promise<BucketInfo | null> {
-  try {
-    const verb = `STREAM.INFO.${names.stream}`;
-    return await callApi(connection, verb, null, infoSchema, attemptOn(names, "look at"));
-  } catch (error) {
-    if (isRefusedWith(error, STREAM_NOT_FOUND)) return null;
-    throw error;
-  }
-}
-
-async function create(connection: ReadConnection, names: RecordBucketNames): Promise<BucketInfo> {
-  const config = {
-    name: names.stream,
-    ...settingsOf(names),
-    discard: "new",
-    allow_rollup_hdrs: true,
-    max_msgs: UNLIMITED,
-    max_bytes: UNLIMITED,
-    max_msg_size: MESSAGE_BYTES_MAX,
-    max_consumers: UNLIMITED,
-  };
-  const verb = `STREAM.CREATE.${names.stream}`;
-  try {
-    return await callApi(connection, verb, config, infoSchema, attemptOn(names, "create"));
-  } catch (error) {
-    const found = isRefusedWith(error, STREAM_NAME_IN_USE) ? await find(connection, names) : null;
-    if (found !== null) return found;
-    throw error;
-  }
-}
+const configOf = (names: RecordBucketNames) => ({
+  name: names.stream,
+  ...settingsOf(names),
+  discard: "new",
+  allow_rollup_hdrs: true,
+  max_msgs: UNLIMITED,
+  max_bytes: UNLIMITED,
+  max_msg_size: MESSAGE_BYTES_MAX,
+  max_consumers: UNLIMITED,
+});
 
 /** Creates the bucket if there is none and checks it. Errors: JournalError; `details.differences` lists what is otherwise. */
 export async function ensureRecordBucket(
   connection: ReadConnection,
   names: RecordBucketNames,
 ): Promise<BucketInfo> {
-  const info = (await find(connection, names)) ?? (await create(connection, names));
+  const info = await findOrCreateStream(connection, configOf(names), infoSchema, {
+    find: attemptOn(names, "look at"),
+    create: attemptOn(names, "create", true),
+  });
   const differences = Object.entries(settingsOf(names)).flatMap(([setting, expected]) => {
     const found = info.config[setting] ?? null;
     return isSame(found, expected) ? [] : [{ setting, expected, found }];

@@ -48,7 +48,7 @@ export async function openRecordStore(
 ): Promise<RecordStore> {
   const names = recordBucketNames(address.namespace);
   const connection = await ReadConnection.open(address, `holdfast-records-${names.bucket}`);
-  const write = attemptOn(names, "write to");
+  const write = attemptOn(names, "write to", true);
 
   async function throughOf(sequence: number): Promise<number> {
     const verb = `STREAM.MSG.GET.${names.stream}`;
