@@ -4,8 +4,8 @@
 import { describe, expect, it } from "vitest";
 
 import { jobChart } from "../../machines/job/chart.ts";
+import { DrivenJob, recoveredValue } from "../support/driven/driven-job.ts";
 import { beginningsOf, CLASSES, crashingAlong, pathsOf } from "../support/driven/paths.ts";
-import { DrivenJob, recoveredValue } from "../support/driven-job.ts";
 import { say } from "../support/say.ts";
 
 describe("the real runtime", () => {

@@ -3,18 +3,15 @@ import { connect, type NatsConnection } from "nats";
 import { z } from "zod";
 import { defineDoer, defineTool } from "../../../actors/attempt/definition.ts";
 import type { Log } from "../../../actors/journal/log.ts";
-import { Runtime } from "../../../actors/runtime/runtime.ts";
+import type { Runtime } from "../../../actors/runtime/runtime.ts";
 import { type ApiClient, connectClient } from "../../../infra/api/client.ts";
 import type { ApiRuntime } from "../../../infra/api/endpoint.ts";
 import { type Api, startApi } from "../../../infra/api/service.ts";
 import { storeBounds } from "../../../infra/daemon/room.ts";
 import { openJetStreamLog } from "../../../infra/jetstream/log.ts";
-import { partitionNames } from "../../../infra/jetstream/names.ts";
 import { openLog } from "../../../infra/logging/logger.ts";
 import { connectionOptions, type Role } from "../../../infra/nats-server/credentials.ts";
-import { systemAmbient } from "../../../infra/system/ambient.ts";
-import { systemClock } from "../../../infra/system/clock.ts";
-import { systemIds } from "../../../infra/system/ids.ts";
+import { startRealRuntime } from "../../support/real-runtime.ts";
 import type { TestServer } from "../../support/server.ts";
 
 /** Held until a test opens it. */
@@ -147,14 +144,9 @@ export async function startRig(
   const log = await openJetStreamLog({ url, ...credentials.daemon, ...address });
   const jobs = new Jobs();
   const { echo, add, fail, hold, family, approval, grow } = jobs;
-  const runtime = await Runtime.start({
-    log,
-    clock: systemClock,
-    ids: systemIds(),
-    ambient: systemAmbient(),
+  const runtime = await startRealRuntime(log, {
+    address,
     definitions: [echo, add, fail, hold, family, approval, grow],
-    prefix: `${partitionNames(address).prefix}.`,
-    owner: "test",
     durability: server.durability,
     bounds: () => storeBounds(log, server.server),
   });

@@ -172,7 +172,7 @@ await describeOnServers("the bucket of records", ["newest", "floor"], (version) 
     await former.close();
   });
 
-  it("[API-3, API-4] is told live to who only looks on, each message with its number and the one before it", async () => {
+  it("[API-3, API-4] is told live to who only looks on, each message with its number and that of the same job before it", async () => {
     await using rig = await startRig(server);
     const observer = await rig.connection("observer");
     const told: { job: string; sequence: number; last: number }[] = [];
@@ -192,6 +192,11 @@ await describeOnServers("the bucket of records", ["newest", "floor"], (version) 
     await until(() => told.some(({ job }) => job === "b"));
     await keeper.close();
     expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_one, index) => index + 1));
+    const before = new Map<string, number>();
+    for (const { job, sequence, last } of told) {
+      expect({ job, sequence, last }).toEqual({ job, sequence, last: before.get(job) ?? 0 });
+      before.set(job, sequence);
+    }
   });
 });
 

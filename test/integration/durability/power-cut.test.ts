@@ -9,23 +9,18 @@ import { z } from "zod";
 import { defineTool } from "../../../actors/attempt/definition.ts";
 import type { Durability } from "../../../actors/journal/codec.ts";
 import type { StoredMessage } from "../../../actors/journal/log.ts";
-import { Runtime } from "../../../actors/runtime/runtime.ts";
 import { openJetStreamLog } from "../../../infra/jetstream/log.ts";
-import { partitionNames } from "../../../infra/jetstream/names.ts";
 import { serverFolder } from "../../../infra/nats-server/folder.ts";
 import { launchNatsServer } from "../../../infra/nats-server/launch.ts";
-import { systemAmbient } from "../../../infra/system/ambient.ts";
-import { systemClock } from "../../../infra/system/clock.ts";
-import { systemIds } from "../../../infra/system/ids.ts";
 import { checkLog } from "../../../infra/verify/log-check.ts";
 import { openServerSource } from "../../../infra/verify/source.ts";
 import { type Call, readCalls } from "../../support/disk/calls.ts";
 import { FollowedDisk, type SentAck, sentAcks } from "../../support/disk/power-cut.ts";
-import { tracedServer, whyNoStrace } from "../../support/disk/strace.ts";
+import { launchTraced, TRACED_FILE_BYTES_MAX, whyNoStrace } from "../../support/disk/strace.ts";
+import { startRealRuntime } from "../../support/real-runtime.ts";
 import { describeOnServers } from "../../support/server.ts";
 
 const ADDRESS = { namespace: "cut", partition: 0, generation: 1 };
-const FILE_BYTES = 1024 ** 3;
 /** More than may go as singles, so that batches are among what is acknowledged. */
 const BURST = 60;
 const ONE_BY_ONE = 10;
@@ -53,23 +48,12 @@ const textOf = ({ sequence, id, frame, subject, body }: StoredMessage): string =
 
 /** Jobs in a burst and one by one, on a server whose calls are written down. */
 async function live(binary: string, durability: Durability, folder: string): Promise<Life> {
-  const traced = tracedServer(binary, folder);
-  const dataDir = join(folder, "data");
-  await using server = await launchNatsServer({
-    dataDir,
-    durability,
-    binary: traced.binary,
-    fileBytesMax: FILE_BYTES,
-  });
+  const traced = await launchTraced(binary, durability, folder);
+  await using server = traced.server;
   const log = await openJetStreamLog({ url: server.url, ...server.credentials.daemon, ...ADDRESS });
-  const runtime = await Runtime.start({
-    log,
-    clock: systemClock,
-    ids: systemIds(),
-    ambient: systemAmbient(),
+  const runtime = await startRealRuntime(log, {
+    address: ADDRESS,
     definitions: [echo],
-    prefix: `${partitionNames(ADDRESS).prefix}.`,
-    owner: "test",
     durability,
   });
   const run = async (input: number) => (await runtime.submit(echo, input)).result();
@@ -80,7 +64,7 @@ async function live(binary: string, durability: Durability, folder: string): Pro
   await log.read({ from: 1 }, (message) => messages.push(textOf(message)));
   await log.close();
   const calls = readCalls(traced.trace);
-  return { calls, root: serverFolder(dataDir).store, acks: sentAcks(calls), messages };
+  return { calls, root: traced.store, acks: sentAcks(calls), messages };
 }
 
 /** What a server has that comes up on what a cut at that line of the trace leaves. */
@@ -92,7 +76,7 @@ async function afterCut(binary: string, durability: Durability, life: Life, line
       dataDir: folder,
       durability,
       binary,
-      fileBytesMax: FILE_BYTES,
+      fileBytesMax: TRACED_FILE_BYTES_MAX,
     });
     const { url, credentials } = server;
     const { namespace } = ADDRESS;

@@ -8,11 +8,9 @@ import { describe, expect, it } from "vitest";
 import type { Durability } from "../../../actors/journal/codec.ts";
 import type { PublishAnswer } from "../../../actors/journal/log.ts";
 import { openJetStreamLog } from "../../../infra/jetstream/log.ts";
-import { serverFolder } from "../../../infra/nats-server/folder.ts";
-import { launchNatsServer } from "../../../infra/nats-server/launch.ts";
 import { readCalls } from "../../support/disk/calls.ts";
 import { FollowedDisk, sentAcks } from "../../support/disk/power-cut.ts";
-import { tracedServer, whyNoStrace } from "../../support/disk/strace.ts";
+import { launchTraced, whyNoStrace } from "../../support/disk/strace.ts";
 import { describeOnServers } from "../../support/server.ts";
 
 const PREFIX = "hf.synced.evt.0.1";
@@ -32,14 +30,8 @@ const messageOf = (sequence: number) => ({
 async function traceStoring(binary: string, durability: Durability) {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-traced-"));
   try {
-    const traced = tracedServer(binary, folder);
-    const dataDir = join(folder, "data");
-    await using server = await launchNatsServer({
-      dataDir,
-      durability,
-      binary: traced.binary,
-      fileBytesMax: 1024 ** 3,
-    });
+    const traced = await launchTraced(binary, durability, folder);
+    await using server = traced.server;
     const { url, credentials } = server;
     const address = { namespace: "synced", partition: 0, generation: 1 };
     const log = await openJetStreamLog({ url, ...credentials.daemon, ...address });
@@ -70,9 +62,8 @@ async function traceStoring(binary: string, durability: Durability) {
     await log.close();
     // Read while it runs: how it ends is no part of the proof.
     const calls = readCalls(traced.trace);
-    const root = serverFolder(dataDir).store;
     const acks = sentAcks(calls);
-    return { answers, acks, diskAt: (line: number) => FollowedDisk.at(calls, root, line) };
+    return { answers, acks, diskAt: (line: number) => FollowedDisk.at(calls, traced.store, line) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -7,14 +7,10 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../../actors/attempt/definition.ts";
-import { Runtime } from "../../../actors/runtime/runtime.ts";
 import { openJetStreamLog } from "../../../infra/jetstream/log.ts";
-import { partitionNames } from "../../../infra/jetstream/names.ts";
 import { launchNatsServer } from "../../../infra/nats-server/launch.ts";
-import { systemAmbient } from "../../../infra/system/ambient.ts";
-import { systemClock } from "../../../infra/system/clock.ts";
-import { systemIds } from "../../../infra/system/ids.ts";
 import { checkLog } from "../../../infra/verify/log-check.ts";
+import { startRealRuntime } from "../../support/real-runtime.ts";
 import { describeOnServers, testServerBinary } from "../../support/server.ts";
 
 const ADDRESS = { namespace: "upgrade", partition: 0, generation: 1 };
@@ -36,13 +32,9 @@ async function live(binary: string, dataDir: string, name: string, before: reado
     fileBytesMax: 1024 ** 3,
   });
   const log = await openJetStreamLog({ url: server.url, ...server.credentials.daemon, ...ADDRESS });
-  const runtime = await Runtime.start({
-    log,
-    clock: systemClock,
-    ids: systemIds(),
-    ambient: systemAmbient(),
+  const runtime = await startRealRuntime(log, {
+    address: ADDRESS,
     definitions: [echo],
-    prefix: `${partitionNames(ADDRESS).prefix}.`,
     owner: name,
     durability: "process",
   });

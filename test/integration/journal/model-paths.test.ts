@@ -3,9 +3,9 @@
  * what the next owner folds is what was live (the twin in memory is test/model/runtime-paths.test.ts).
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { DrivenJob, recoveredValue } from "../../support/driven/driven-job.ts";
 import { JetStreamRuntime, removeStream } from "../../support/driven/jetstream-runtime.ts";
 import { beginningsOf, CLASSES, crashingAlong, pathsOf } from "../../support/driven/paths.ts";
-import { DrivenJob, recoveredValue } from "../../support/driven-job.ts";
 import { say } from "../../support/say.ts";
 import { describeOnServers, startTestServer, type TestServer } from "../../support/server.ts";
 

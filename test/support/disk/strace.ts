@@ -1,7 +1,7 @@
 /**
  * A nats-server whose system calls are written down.
  *
- * Owns: finding strace, the wrapper that the launcher starts instead of the server. Does not own: what the calls mean (calls.ts).
+ * Owns: finding strace, launching a server under it by a wrapper that stands in its place. Does not own: what the calls mean (calls.ts).
  *
  * The tracer is no parent of the server (`--daemonize`): the process that the launcher started becomes the server itself, and is
  * killed and adopted like any other. The folder's tag is kept out of the tracer's environment, or it would pass for the server.
@@ -9,6 +9,10 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Durability } from "../../../actors/journal/codec.ts";
+import { serverFolder } from "../../../infra/nats-server/folder.ts";
+import { launchNatsServer } from "../../../infra/nats-server/launch.ts";
+import type { NatsServer } from "../../../infra/nats-server/server.ts";
 
 /** Calls that change what is in files, and those that say so to a client. */
 const CALLS = [
@@ -30,15 +34,23 @@ export function whyNoStrace(): string | null {
   }
 }
 
+/** What its store may take, bytes. */
+export const TRACED_FILE_BYTES_MAX = 1024 ** 3;
+
 export interface Traced {
-  /** To be launched in the place of the server. */
-  readonly binary: string;
-  /** Of the run that was launched last. */
+  readonly server: NatsServer;
+  /** The file that its calls are in. */
   readonly trace: string;
+  /** Where it keeps its streams. */
+  readonly store: string;
 }
 
-/** Writes the wrapper into a folder. */
-export function tracedServer(binary: string, folder: string): Traced {
+/** Launches it in a folder that is empty. */
+export async function launchTraced(
+  binary: string,
+  durability: Durability,
+  folder: string,
+): Promise<Traced> {
   const trace = join(folder, "calls.trace");
   const wrapper = join(folder, "nats-server");
   const options = `--daemonize=pgroup -f -qq -xx -s ${STRING_BYTES_MAX} -e signal=none -e trace=${CALLS.join(",")}`;
@@ -52,5 +64,12 @@ exec strace ${options} -o '${trace}' -E HOLDFAST_NATS_FOLDER_TAG="$tag" '${binar
 `,
   );
   chmodSync(wrapper, 0o755);
-  return { binary: wrapper, trace };
+  const dataDir = join(folder, "data");
+  const server = await launchNatsServer({
+    dataDir,
+    durability,
+    binary: wrapper,
+    fileBytesMax: TRACED_FILE_BYTES_MAX,
+  });
+  return { server, trace, store: serverFolder(dataDir).store };
 }

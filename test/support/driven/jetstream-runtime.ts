@@ -15,9 +15,9 @@ import { connectionOptions } from "../../../infra/nats-server/credentials.ts";
 import { SimulatedClock, SimulatedMachine } from "../../../infra/simulated/clock.ts";
 import { jobAmbient } from "../../../infra/system/ambient.ts";
 import { systemIds } from "../../../infra/system/ids.ts";
-import type { DrivenRuntime } from "../driven-job.ts";
 import { flush, PREFIX, transitionsIn } from "../runtime.ts";
 import type { TestServer } from "../server.ts";
+import type { DrivenRuntime } from "./driven-job.ts";
 
 const ADDRESS = { namespace: "test", partition: 0, generation: 1 } as const;
 const SETTLE_WAIT_MS = 10_000;

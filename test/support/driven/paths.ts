@@ -5,9 +5,9 @@ import { type JobContext, jobChart } from "../../../machines/job/chart.ts";
 import type { JobEvent } from "../../../machines/job/events.ts";
 import type { JobSpec } from "../../../machines/job/spec.ts";
 import { jobEvents, jobKey } from "../chart-events.ts";
-import { DrivenJob, fitted } from "../driven-job.ts";
 import { edgeCover } from "../model/edge-cover.ts";
 import type { ModelPath } from "../model/model-path.ts";
+import { DrivenJob, fitted } from "./driven-job.ts";
 
 export type Path = ModelPath<JobContext, JobEvent>;
 

@@ -7,20 +7,20 @@
  * The line is closed while a path is driven (the dispatcher stops), so that a queued job stands still until the path moves it.
  */
 import assert from "node:assert/strict";
-import type { JobDefinition } from "../../actors/attempt/definition.ts";
-import { SystemError } from "../../actors/errors.ts";
-import type { StoredMessage } from "../../actors/journal/log.ts";
-import { taskScope } from "../../actors/journal/subjects.ts";
-import { worldOf } from "../../actors/runtime/runtime.ts";
-import { newTaskCells } from "../../actors/turn/cell.ts";
-import type { ActorState } from "../../machines/engine/chart.ts";
-import { type JobContext, jobChart } from "../../machines/job/chart.ts";
-import type { JobEvent } from "../../machines/job/events.ts";
-import type { JobSpec } from "../../machines/job/spec.ts";
-import { DEPENDENCIES, FAILURE, specOf } from "./chart-events.ts";
-import { assertLiveIsFold } from "./fold.ts";
-import { PREFIX, TestRuntime } from "./runtime.ts";
-import { Workshop } from "./workshop.ts";
+import type { JobDefinition } from "../../../actors/attempt/definition.ts";
+import { SystemError } from "../../../actors/errors.ts";
+import type { StoredMessage } from "../../../actors/journal/log.ts";
+import { taskScope } from "../../../actors/journal/subjects.ts";
+import { worldOf } from "../../../actors/runtime/runtime.ts";
+import { newTaskCells } from "../../../actors/turn/cell.ts";
+import type { ActorState } from "../../../machines/engine/chart.ts";
+import { type JobContext, jobChart } from "../../../machines/job/chart.ts";
+import type { JobEvent } from "../../../machines/job/events.ts";
+import type { JobSpec } from "../../../machines/job/spec.ts";
+import { DEPENDENCIES, FAILURE, specOf } from "../chart-events.ts";
+import { assertLiveIsFold } from "../fold.ts";
+import { PREFIX, TestRuntime } from "../runtime.ts";
+import { Workshop } from "../workshop.ts";
 
 const ID = "j";
 
