@@ -186,16 +186,20 @@ await describeOnServers("the bucket of records", ["newest", "floor"], (version) 
     await observer.flush();
     const keeper = await keep(rig);
     const client = await rig.client();
-    await client.submit({ type: "echo", id: "a", wait: true });
-    await until(() => told.some(({ job }) => job === "a"));
+    const countOf = (id: string) => told.filter(({ job }) => job === id).length;
+    await client.submit({ type: "hold", input: "gate", id: "a" });
+    await until(() => countOf("a") > 0);
     await client.submit({ type: "echo", id: "b", wait: true });
-    await until(() => told.some(({ job }) => job === "b"));
+    await until(() => countOf("b") > 0);
+    const before = countOf("a");
+    rig.jobs.gate("gate").open();
+    await until(() => countOf("a") > before);
     await keeper.close();
     expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_one, index) => index + 1));
-    const before = new Map<string, number>();
+    const newest = new Map<string, number>();
     for (const { job, sequence, last } of told) {
-      expect({ job, sequence, last }).toEqual({ job, sequence, last: before.get(job) ?? 0 });
-      before.set(job, sequence);
+      expect({ job, sequence, last }).toEqual({ job, sequence, last: newest.get(job) ?? 0 });
+      newest.set(job, sequence);
     }
   });
 });
